@@ -1,0 +1,16 @@
+"""Hypothesis profiles: how hard the random tests try, chosen by SKYBAND_PROFILE (dev, ci, coverage, soak)."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# No deadline and no complaint of slowness: the first example of a test may compile a kernel.
+EVERYWHERE = settings(
+    deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+settings.register_profile("dev", EVERYWHERE, max_examples=40, stateful_step_count=30)
+settings.register_profile("ci", EVERYWHERE, max_examples=60, stateful_step_count=30, derandomize=True)
+settings.register_profile("coverage", EVERYWHERE, max_examples=8, stateful_step_count=12, derandomize=True)
+settings.register_profile("soak", EVERYWHERE, max_examples=2000, stateful_step_count=100)
+settings.load_profile(os.environ.get("SKYBAND_PROFILE", "dev"))

@@ -1,0 +1,138 @@
+"""The code in README.md and docs/ runs, page by page: Python blocks, and the `$ skyband` lines of consoles.
+
+A block runs in a temporary folder after all earlier blocks of its page, with their names and their files.
+`no-run: reason` after the language leaves one out. In a console block a command may end in `# exit 2`, the
+code it must end with, and a line `# prints: text` below it demands that text of its output; other output
+lines are for the reader only.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if path.exists()]
+RUN = ("python", "console")
+SAID_OTHERWISE = {"py": "python", "python3": "python", "pycon": "python"} | dict.fromkeys(
+    ("sh", "bash", "shell", "shell-session", "zsh"), "console"
+)
+SECONDS = 300
+
+# Examples are sized for compiled kernels.
+pytestmark = pytest.mark.jit_only
+
+
+class Block(NamedTuple):
+    page: Path
+    line: int
+    language: str
+    note: str
+    code: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+class Command(NamedTuple):
+    text: str
+    code: int
+    prints: list[str]
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a page, with the line their code starts on."""
+    for token in MarkdownIt().parse(page.read_text(encoding="utf-8")):
+        if token.type == "fence" and token.map is not None:
+            language, _, note = token.info.strip().partition(" ")
+            yield Block(page, token.map[0] + 2, language, note.strip(), token.content)
+
+
+BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+RUNNABLE = [block for block in BLOCKS if block.language in RUN and not block.note.startswith("no-run")]
+
+
+def commands_of(code: str) -> list[Command]:
+    """The `$ skyband …` lines of a console block, each with the exit code and the output it must have."""
+    commands: list[Command] = []
+    for line in re.sub(r"\\\n(> )?", " ", code).splitlines():
+        if match := re.fullmatch(r"\$ (skyband\b.*?)(?:\s+# exit (\d+))?\s*", line):
+            commands.append(Command(match[1], int(match[2] or 0), []))
+        elif line.startswith("# prints: "):
+            assert commands, f"no command stands above {line!r}"
+            commands[-1].prints.append(line.removeprefix("# prints: "))
+    return commands
+
+
+def run_python(block: Block, names: dict[str, object]) -> None:
+    # Empty lines in front, so that a traceback shows the page's own line number.
+    exec(compile("\n" * (block.line - 1) + block.code, str(block.page), "exec"), names)
+
+
+def run_console(block: Block) -> None:
+    scripts = str(Path(sys.executable).parent)
+    environment = os.environ | {"PATH": scripts + os.pathsep + os.environ["PATH"], "COLUMNS": "110"}
+    for command in commands_of(block.code):
+        done = subprocess.run(
+            command.text, shell=True, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False,
+        )  # fmt: skip
+        assert done.returncode == command.code, f"{command.text} ended with {done.returncode}:\n{done.stdout}"
+        for text in command.prints:
+            assert text in done.stdout, f"{command.text} did not print {text!r}:\n{done.stdout}"
+
+
+class Page:
+    """One page being read from top to bottom: its names, its folder and how far it has come."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.names: dict[str, object] = {"__name__": "__main__"}
+        self.read: list[Block] = []
+
+    def read_to(self, last: Block) -> None:
+        """Run what stands before a block and has not been run yet, then the block."""
+        for block in RUNNABLE:
+            if block.page == last.page and block.line <= last.line and block not in self.read:
+                self.read.append(block)
+                with chdir(self.folder):
+                    run_python(block, self.names) if block.language == "python" else run_console(block)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Page]:
+    return {page: Page(tmp_path_factory.mktemp("page")) for page in PAGES}
+
+
+@pytest.mark.parametrize("block", RUNNABLE, ids=[block.place for block in RUNNABLE])
+def test_block_runs(block: Block, pages: dict[Path, Page]) -> None:
+    pages[block.page].read_to(block)
+
+
+def test_blocks_left_out_say_why() -> None:
+    silent = [block.place for block in BLOCKS if re.fullmatch(r"no-run(?!: \w).*", block.note)]
+    assert silent == [], "write `no-run: reason` after the language of these blocks"
+
+
+def test_languages_are_spelled_so_that_blocks_run() -> None:
+    missed = {block.place: SAID_OTHERWISE.get(block.language, "") for block in BLOCKS}
+    missed = {place: language for place, language in missed.items() if language}
+    assert missed == {}, "these blocks escape the tests until they are named as shown"
+
+
+def test_commands_are_read_with_their_demands() -> None:
+    code = (
+        "$ make demo\n$ skyband top a \\\n> --at 3  # exit 2\noutput\n# prints: no file\n$ skyband doctor\n"
+    )
+    assert commands_of(code) == [
+        Command("skyband top a  --at 3", 2, ["no file"]),
+        Command("skyband doctor", 0, []),
+    ]
