@@ -1,0 +1,59 @@
+"""Schemas of what engines answer: changes, rankings and matches, as functions of the id types."""
+
+from enum import StrEnum
+
+import pyarrow as pa
+
+
+class Op(StrEnum):
+    """What happened to a publication in a top; a move is a change of its own score."""
+
+    ENTER = "enter"
+    LEAVE = "leave"
+    MOVE = "move"
+
+
+def _needed(name: str, kind: pa.DataType) -> pa.Field:
+    return pa.field(name, kind, nullable=False)
+
+
+def change_schema(subscription_type: pa.DataType, publication_type: pa.DataType) -> pa.Schema:
+    """How tops changed: `rank` counts from 1 and is null on leave, `at` is in microseconds.
+
+    `first` marks the first entry of a publication into that top.
+    """
+    return pa.schema(
+        [
+            _needed("subscription", subscription_type),
+            _needed("publication", publication_type),
+            _needed("op", pa.string()),
+            _needed("score", pa.float64()),
+            pa.field("rank", pa.int32(), nullable=True),
+            _needed("at", pa.int64()),
+            _needed("first", pa.bool_()),
+        ]
+    )
+
+
+def ranking_schema(subscription_type: pa.DataType, publication_type: pa.DataType) -> pa.Schema:
+    """Who has what at an instant, ranks from 1."""
+    return pa.schema(
+        [
+            _needed("subscription", subscription_type),
+            _needed("rank", pa.int32()),
+            _needed("publication", publication_type),
+            _needed("score", pa.float64()),
+        ]
+    )
+
+
+def match_schema(event_type: pa.DataType, subscription_type: pa.DataType) -> pa.Schema:
+    """Which subscriptions match an event best, ranks from 1."""
+    return pa.schema(
+        [
+            _needed("event", event_type),
+            _needed("subscription", subscription_type),
+            _needed("score", pa.float64()),
+            _needed("rank", pa.int32()),
+        ]
+    )

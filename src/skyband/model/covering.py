@@ -1,0 +1,31 @@
+"""The covering family: boxes, of which one may cover another. It has no publications."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from skyband.model.identity import unique_ids
+from skyband.model.settings import Settings
+from skyband.model.sieve import Parsed, Sieve
+from skyband.model.subscription import boxes, keep_boxes
+
+SUBSCRIPTIONS = pa.schema([("id", pa.string()), ("lo", pa.list_(pa.float64())), ("hi", pa.list_(pa.float64()))])
+
+
+class Subscriptions(NamedTuple):
+    """Closed boxes; a side may be infinite."""
+
+    ids: Any
+    lo: NDArray[np.float64]
+    hi: NDArray[np.float64]
+
+
+def parse_subscriptions(table: pa.Table, settings: Settings) -> Parsed[Subscriptions]:
+    """The subscriptions of a table with the columns of `SUBSCRIPTIONS`; `lo` and `hi` may be numbers."""
+    sieve = Sieve(table, "covering subscriptions")
+    sieve.require("id", "lo", "hi")
+    ids = unique_ids(sieve)
+    box = keep_boxes(sieve, settings, *boxes(sieve, scalars=True, nulls_open=False))
+    return sieve.done(Subscriptions(sieve.keep_arrow(ids), box.lo, box.hi))

@@ -1,0 +1,90 @@
+"""The ranges family: objects that move and change value, and subscriptions to the k least within a range."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from skyband.model.identity import ids as read_ids
+from skyband.model.identity import unique_ids
+from skyband.model.instant import instants
+from skyband.model.scalar import LARGEST, numbers
+from skyband.model.settings import Settings
+from skyband.model.sieve import Parsed, Sieve
+from skyband.model.subscription import boxes, keep_boxes, ks
+from skyband.model.vector import all_finite, dense, dimensions, no_nulls, vectors
+
+PUBLICATIONS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("ts", pa.int64()),
+        ("object", pa.string()),
+        ("x", pa.list_(pa.float64())),
+        ("y", pa.float64()),
+    ]
+)
+SUBSCRIPTIONS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("k", pa.int64()),
+        ("lo", pa.list_(pa.float64())),
+        ("hi", pa.list_(pa.float64())),
+    ]
+)
+
+
+class Publications(NamedTuple):
+    """Events: an object is now at x with value y, or is deleted.
+
+    `y` is NaN where an object is deleted, and so is `x` where the deletion does not say where it was.
+    """
+
+    ids: Any
+    ts: NDArray[np.int64]
+    objects: Any
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    deleted: NDArray[np.bool_]
+
+
+class Subscriptions(NamedTuple):
+    """Closed ranges, of which the k objects with the least y are wanted; a side may be infinite."""
+
+    ids: Any
+    k: NDArray[np.int64]
+    lo: NDArray[np.float64]
+    hi: NDArray[np.float64]
+
+
+def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publications]:
+    """The events of a table with the columns of `PUBLICATIONS`; `x` may be a number, a null `y` deletes."""
+    sieve = Sieve(table, "ranges publications")
+    sieve.require("id", "ts", "object", "x", "y")
+    ids = unique_ids(sieve)
+    ts = instants(sieve)
+    objects = read_ids(sieve, "object")
+    y = numbers(sieve, "y")
+    too_large = ~y.null & ~(np.abs(y.values) <= LARGEST)
+    sieve.reject(too_large, "y", "y must be a finite number of magnitude at most 1e150, or null to delete")
+    x = vectors(sieve, "x", scalars=True)
+    sieve.reject(x.null & ~y.null, "x", "x must not be null unless y is null too, to delete")
+    no_nulls(sieve, "x", x)
+    all_finite(sieve, "x", x)
+    dims = dimensions(sieve, settings, {"x": x})
+    keep = sieve.keep
+    places = dense(sieve, x, dims, np.nan)
+    rows = Publications(
+        sieve.keep_arrow(ids), keep(ts), sieve.keep_arrow(objects), places, keep(y.values), keep(y.null)
+    )
+    return sieve.done(rows)
+
+
+def parse_subscriptions(table: pa.Table, settings: Settings) -> Parsed[Subscriptions]:
+    """The subscriptions of a table with the columns of `SUBSCRIPTIONS`; `lo` and `hi` may be numbers."""
+    sieve = Sieve(table, "ranges subscriptions")
+    sieve.require("id", "k", "lo", "hi")
+    ids = unique_ids(sieve)
+    k = ks(sieve)
+    box = keep_boxes(sieve, settings, *boxes(sieve, scalars=True, nulls_open=False))
+    return sieve.done(Subscriptions(sieve.keep_arrow(ids), sieve.keep(k), box.lo, box.hi))

@@ -1,0 +1,173 @@
+"""Readers: from Arrow, pandas, Python rows and columns, Parquet, NDJSON and CSV to tables and arrays."""
+
+import gzip
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from skyband.model.family import FAMILIES, Parse
+from skyband.model.memory import table_of
+from skyband.model.reject import MissingColumn, OnError, Reject, Rejected, UnreadableFile
+from skyband.model.settings import Settings
+from skyband.model.sieve import Parsed
+from skyband.model.text_file import Reading, read_csv, read_json_array, read_ndjson
+from skyband.model.typed import typed
+from skyband.model.write import write_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Reading",
+    "Rows",
+    "Source",
+    "read_publications",
+    "read_subscriptions",
+    "read_table",
+    "to_table",
+    "write_table",
+]
+
+Source: TypeAlias = (
+    "pa.Table | pa.RecordBatch | pd.DataFrame | Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]"
+    " | str | os.PathLike[str]"
+)
+
+SUFFIXES = ".parquet, .pq, .ndjson, .jsonl, .json, .csv, .ndjson.gz, .jsonl.gz, .json.gz or .csv.gz"
+
+
+DEFAULTS = Settings()
+
+
+class FileLacksColumn(UnreadableFile, MissingColumn):
+    """A file lacks a column that its family needs."""
+
+
+class Rows(NamedTuple):
+    """The good rows of a source as a table with its own columns and as arrays, and the rejects."""
+
+    table: pa.Table
+    parsed: Parsed[Any]
+    rejects: list[Reject]
+
+
+def to_table(source: "Source") -> pa.Table:
+    """A source as an Arrow table; a row that cannot be read raises `Rejected`.
+
+    Cells of a CSV file, and columns that mix types, stay marked text until a family parses them.
+    """
+    reading = read_table(source)
+    if reading.rejects:
+        raise Rejected(reading.rejects, _name(source) or "rows")
+    return reading.table
+
+
+def read_table(source: "Source") -> Reading:
+    """A source as an Arrow table, beside the rows that could not even be read."""
+    if isinstance(source, str | os.PathLike):
+        return _read_file(Path(source))
+    return _whole(table_of(source))
+
+
+def read_publications(
+    family: str, source: "Source", settings: Settings = DEFAULTS, on_error: OnError = "raise"
+) -> Rows:
+    """The publications of a source; bad rows raise `Rejected`, or are collected beside the good ones."""
+    parse, schema = FAMILIES[family].parse_publications, FAMILIES[family].publications
+    if parse is None:
+        raise ValueError(f"The family {family} has no publications.")
+    return _read(source, "publications", parse, schema, settings, on_error)
+
+
+def read_subscriptions(
+    family: str, source: "Source", settings: Settings = DEFAULTS, on_error: OnError = "raise"
+) -> Rows:
+    """The subscriptions of a source; bad rows raise `Rejected`, or are collected beside the good ones."""
+    chosen = FAMILIES[family]
+    parse, schema = chosen.parse_subscriptions, chosen.subscriptions
+    return _read(source, "subscriptions", parse, schema, settings, on_error)
+
+
+def _read(source: "Source", noun: str, parse: Parse, schema: pa.Schema, settings: Settings, on_error: OnError) -> Rows:
+    name, reading = _name(source), read_table(source)
+    try:
+        parsed = parse(reading.table, settings)
+    except MissingColumn as error:
+        if name is None:
+            raise
+        raise FileLacksColumn(f"{name}: {error}") from None
+    numbers = reading.row_numbers.tolist()
+    rejects = [reject._replace(row=numbers[reject.row - 1]) for reject in parsed.rejects]
+    rejects = sorted(reading.rejects + rejects)
+    if rejects and on_error == "raise":
+        raise Rejected(rejects, name or noun)
+    return Rows(typed(reading.table, parsed, schema), parsed, rejects)
+
+
+def _name(source: "Source") -> str | None:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else None
+
+
+def _whole(table: pa.Table) -> Reading:
+    return Reading(table, [], _count(table.num_rows))
+
+
+def _count(n_rows: int) -> NDArray[np.int64]:
+    return np.arange(1, n_rows + 1, dtype=np.int64)
+
+
+def _read_file(path: Path) -> Reading:
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    kind = suffixes[0] if suffixes[-1:] == [".gz"] and len(suffixes) == 2 else (suffixes[-1:] or [""])[0]
+    if kind in (".parquet", ".pq") and suffixes[-1] != ".gz":
+        return _whole(_read_parquet(path))
+    if kind not in (".ndjson", ".jsonl", ".json", ".csv"):
+        raise UnreadableFile(f"{path} cannot be read: its name must end in {SUFFIXES}.")
+    data = _read_text(path, zipped=suffixes[-1] == ".gz")
+    if kind == ".csv":
+        return read_csv(data, str(path))
+    if kind == ".json" and data.lstrip().startswith(b"["):
+        return read_json_array(data, str(path))
+    return read_ndjson(data)
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    try:
+        with pa.parquet.ParquetFile(path) as file:
+            return file.read()
+    except OSError as error:
+        if isinstance(error, FileNotFoundError | PermissionError) or path.is_dir():
+            raise _not_opened(path, error) from None
+        raise UnreadableFile(f"{path} is damaged: {error}.") from None
+    except pa.ArrowException:
+        raise UnreadableFile(f"{path} is not a Parquet file, or not all of it is there.") from None
+
+
+def _read_text(path: Path, zipped: bool) -> bytes:
+    try:
+        data = path.read_bytes()
+        data = gzip.decompress(data) if zipped else data
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise UnreadableFile(f"{path} is not a gzip file, or not all of it is there.") from None
+    except OSError as error:
+        raise _not_opened(path, error) from None
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise UnreadableFile(f"{path} is not UTF-8 text (byte {error.start + 1} cannot be read).") from None
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def _not_opened(path: Path, error: OSError) -> UnreadableFile:
+    if isinstance(error, FileNotFoundError):
+        return UnreadableFile(f"There is no file {path}.")
+    if path.is_dir():
+        return UnreadableFile(f"{path} is a folder, not a file.")
+    return UnreadableFile(f"{path} cannot be opened: {error.strerror}.")

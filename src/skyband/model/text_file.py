@@ -1,0 +1,171 @@
+"""Reading CSV and NDJSON: what pyarrow reads at once, and line by line what it cannot."""
+
+import csv
+import io
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.json
+from numpy.typing import NDArray
+
+from skyband.model.cell import column_of, marked
+from skyband.model.reject import Reject, UnreadableFile, shorten
+from skyband.model.scalar import EXACT
+
+ID_COLUMNS = ("id", "object")
+
+
+class Reading(NamedTuple):
+    """A table as read, the rows that could not be, and the 1-based row in the source of each that could."""
+
+    table: pa.Table
+    rejects: list[Reject]
+    row_numbers: NDArray[np.int64]
+
+
+def read_csv(data: bytes, name: str) -> Reading:
+    """A CSV file with a header; every cell stays text until a family says what it should be."""
+    names = _header(data, name)
+    rejects: list[Reject] = []
+
+    def set_aside(row: Any) -> str:
+        reason = f"the row has {row.actual_columns} cells where the header has {row.expected_columns}"
+        rejects.append(Reject(row.number - 1, "", shorten(row.text), reason))
+        return "skip"
+
+    try:
+        table = _parse_csv(data, names, set_aside)
+    except pa.ArrowInvalid as error:
+        raise UnreadableFile(f"{name} is not a readable CSV file: {error}.") from None
+    table = pa.Table.from_arrays(table.columns, schema=pa.schema([marked(column, "csv") for column in names]))
+    numbers = np.arange(1, table.num_rows + len(rejects) + 1)
+    return Reading(table, rejects, np.delete(numbers, [reject.row - 1 for reject in rejects]))
+
+
+def _header(data: bytes, name: str) -> list[str]:
+    if data.count(b'"') % 2:
+        raise UnreadableFile(f"{name} has a quotation mark that is never closed.")
+    lines = csv.reader(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", newline=""))
+    names = next((cells for cells in lines if cells), None)
+    if names is None:
+        raise UnreadableFile(f"{name} is empty; a CSV file begins with a header that names its columns.")
+    twice = next((column for column in names if names.count(column) > 1), None)
+    if twice is not None:
+        raise UnreadableFile(f'{name} has two columns named "{twice}".')
+    return names
+
+
+def _parse_csv(data: bytes, names: list[str], set_aside: Any) -> pa.Table:
+    # Rows are numbered for the handler only without threads; a large block keeps long rows whole.
+    read = pa.csv.ReadOptions(use_threads=False, block_size=min(max(len(data) + 2, 1 << 20), 1 << 30))
+    return pa.csv.read_csv(
+        io.BytesIO(data + b"\n"),
+        read_options=read,
+        parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=set_aside),
+        convert_options=pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=[""],
+        ),
+    )
+
+
+def read_ndjson(data: bytes) -> Reading:
+    """A file of one JSON object per line; rows are numbered by line."""
+    lines = data.split(b"\n")
+    numbers = np.array([i for i, line in enumerate(lines, 1) if line and not line.isspace()], np.int64)
+    table = _parse_json(data)
+    if table is not None and table.num_rows == len(numbers) and not _doubtful(table):
+        return Reading(table, [], numbers)
+    return _line_by_line([(int(number), lines[number - 1]) for number in numbers])
+
+
+def _parse_json(data: bytes) -> pa.Table | None:
+    try:
+        table = pa.json.read_json(io.BytesIO(data))
+        schema = pa.schema([pa.field(field.name, _untimed(field.type)) for field in table.schema])
+        if schema == table.schema:
+            return table
+        options = pa.json.ParseOptions(explicit_schema=schema)
+        return pa.json.read_json(io.BytesIO(data), parse_options=options)
+    except (pa.ArrowException, UnicodeDecodeError):
+        return None
+
+
+def _untimed(kind: pa.DataType) -> pa.DataType:
+    """The type with strings where pyarrow saw times: an id "2024-01-01" must stay as it was written."""
+    if pa.types.is_timestamp(kind):
+        return pa.string()
+    return pa.list_(_untimed(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
+def _doubtful(table: pa.Table) -> bool:
+    """Whether integers may have been turned into doubles and lost digits on the way."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        flat = column.combine_chunks()
+        while pa.types.is_list(flat.type):
+            flat = flat.flatten()
+        if pa.types.is_struct(flat.type):
+            return True
+        if pa.types.is_floating(flat.type):
+            largest = pc.max(pc.abs(flat)).as_py()
+            if name in ID_COLUMNS or (largest is not None and largest >= EXACT):
+                return True
+    return False
+
+
+def _line_by_line(lines: list[tuple[int, bytes]]) -> Reading:
+    rejects: list[Reject] = []
+    rows: list[dict[str, Any]] = []
+    numbers: list[int] = []
+    for number, line in lines:
+        try:
+            rows.append(_object(line))
+            numbers.append(number)
+        except (ValueError, RecursionError) as error:
+            text = line.decode(errors="replace").strip()
+            rejects.append(Reject(number, "", shorten(text), f"the line is not a JSON object ({error})"))
+    return Reading(table_of_rows(rows), rejects, np.array(numbers, np.int64))
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    value = json.loads(line, object_pairs_hook=_unrepeated)
+    if not isinstance(value, dict):
+        raise ValueError("it holds another kind of value")
+    return value
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = dict(pairs)
+    if len(names) < len(pairs):
+        raise ValueError("it names a column twice")
+    return names
+
+
+def read_json_array(data: bytes, name: str) -> Reading:
+    """A file that holds one JSON array of objects; rows are numbered by element."""
+    try:
+        rows = json.loads(data, object_pairs_hook=_unrepeated)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableFile(f"{name} is not a JSON array of objects: {error}.") from None
+    good = [(number, row) for number, row in enumerate(rows, 1) if isinstance(row, dict)]
+    rejects = [
+        Reject(number, "", shorten(row), "the element is not a JSON object")
+        for number, row in enumerate(rows, 1)
+        if not isinstance(row, dict)
+    ]
+    numbers = np.array([number for number, _ in good], np.int64)
+    return Reading(table_of_rows([row for _, row in good]), rejects, numbers)
+
+
+def table_of_rows(rows: list[dict[str, Any]]) -> pa.Table:
+    """A table of mappings; the columns are all the names met, in that order."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = [column_of(name, [row.get(name) for row in rows]) for name in names]
+    schema = pa.schema([field for field, _ in columns])
+    return pa.Table.from_arrays([array for _, array in columns], schema=schema)

@@ -1,0 +1,47 @@
+"""The good rows of a table with proper types in place of marked cells."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.model.cell import mark_of
+from skyband.model.instant import times
+from skyband.model.scalar import integers, numbers, texts
+from skyband.model.sieve import Parsed, Sieve
+from skyband.model.vector import Lists, vectors, words
+
+
+def typed(table: pa.Table, parsed: Parsed[Any], schema: pa.Schema) -> pa.Table:
+    """The rows that were kept; marked columns that the family knows get its types, others stay as text."""
+    if len(parsed.kept) < table.num_rows:
+        table = table.take(pa.array(parsed.kept))
+    ids = {"id": "ids", "object": "objects"}
+    sieve = Sieve(table, "rows")
+    for place, field in enumerate(table.schema):
+        if mark_of(field) is None:
+            continue
+        column = table.column(place)
+        if field.name in ids and hasattr(parsed.rows, ids[field.name]):
+            column = getattr(parsed.rows, ids[field.name])
+        elif field.name in schema.names:
+            column = _column(sieve, field.name, schema.field(field.name).type)
+        table = table.set_column(place, pa.field(field.name, column.type), column)
+    return table
+
+
+def _column(sieve: Sieve, name: str, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_string(kind):
+        return texts(sieve, name)
+    if pa.types.is_list(kind):
+        is_words = pa.types.is_string(kind.value_type)
+        return _lists(words(sieve, name) if is_words else vectors(sieve, name, scalars=True))
+    read = times if name == "ts" else integers if pa.types.is_integer(kind) else numbers
+    column = read(sieve, name)
+    return pa.array(column.values, kind, mask=column.null)
+
+
+def _lists(lists: Lists) -> pa.Array:
+    values = pa.array(lists.values, mask=lists.holes) if isinstance(lists.values, np.ndarray) else lists.values
+    offsets = pa.array(lists.offsets.astype(np.int32), mask=np.append(lists.null, False))
+    return pa.ListArray.from_arrays(offsets, values)

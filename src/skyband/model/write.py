@@ -1,0 +1,79 @@
+"""Writing tables, whole or not at all."""
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+SUFFIXES = (".parquet", ".pq", ".ndjson", ".jsonl", ".csv")
+ROWS_AT_ONCE = 10_000
+ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
+    """Write a table as Parquet, NDJSON or CSV by the suffix of the path, in place of what was there.
+
+    In NDJSON, infinities and NaN are written as Infinity and NaN; in CSV, lists are written as JSON arrays.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"{target} cannot be written: its name must end in {', '.join(SUFFIXES)}.")
+    with replacing(target) as temporary:
+        if suffix in (".parquet", ".pq"):
+            pa.parquet.write_table(table, temporary, compression="zstd")
+        elif suffix == ".csv":
+            pa.csv.write_csv(_flat(_untimed(table)), temporary)
+        else:
+            _write_ndjson(_untimed(table), temporary)
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A temporary path beside the target, which takes its place if the block ends well and goes if not."""
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target} cannot be written: there is no folder {target.parent}.")
+    temporary = target.parent / f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write_ndjson(table: pa.Table, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
+            columns = [column.to_pylist() for column in batch.columns]
+            rows = (dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True))
+            file.writelines(ENCODER.encode(row) + "\n" for row in rows)
+
+
+def _untimed(table: pa.Table) -> pa.Table:
+    """The table with times as ISO 8601 text in UTC."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            in_utc = pc.cast(table.column(place), pa.timestamp(field.type.unit, "UTC"))
+            table = table.set_column(place, field.name, pc.cast(in_utc, pa.string()))
+    return table
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """The table with lists as JSON text, since a CSV cell holds one value."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            cells = [_json_cell(value) for value in table.column(place).to_pylist()]
+            table = table.set_column(place, field.name, pa.array(cells, pa.string()))
+    return table
+
+
+def _json_cell(value: Any) -> str | None:
+    return None if value is None else ENCODER.encode(value)
