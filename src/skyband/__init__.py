@@ -1,0 +1,43 @@
+"""Skyband: top-k publish/subscribe.
+
+Register standing questions, publish, and learn exactly how every answer changed.
+"""
+
+from typing import Any
+
+from skyband.contract import AnyEngine, Granularity, Tops, engines, find_engine
+from skyband.model import Bounds, OnError, Rejected, Settings, Window, WordModel
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Bounds",
+    "Rejected",
+    "Tops",
+    "Window",
+    "__version__",
+    "engines",
+    "open",
+]
+
+
+def open(
+    family: str,
+    engine: str = "scan",
+    *,
+    window: Window | None = None,
+    bounds: Bounds | None = None,
+    words: WordModel | None = None,
+    granularity: Granularity = "batch",
+    on_error: OnError = "raise",
+    **options: Any,
+) -> AnyEngine:
+    """An empty engine for a family of subscriptions: window, geotext, ranges or ranked.
+
+    `window` is the window of subscriptions that bring none of their own; without it nothing expires. `bounds` is the
+    space of geotext, `words` weighs its texts. `granularity` says what changes are netted over. Options that only one
+    engine has, such as `k` and `matching` of ranked, are passed on.
+    """
+    plain = Settings()
+    settings = plain._replace(window=window or plain.window, bounds=bounds or plain.bounds, words=words)
+    return find_engine(family, engine)(settings, granularity=granularity, on_error=on_error, **options)

@@ -1,0 +1,26 @@
+"""The verbs: what every engine does, in what order answers come, and how long a publication lives."""
+
+from skyband.contract.engine import FARTHEST, Engine, Granularity, Ids
+from skyband.contract.horizon import Horizon
+from skyband.contract.registry import AnyEngine, engines, find_engine, register
+from skyband.contract.rows import pack, take, unpack
+from skyband.contract.snapshot import FORMAT, UnreadableSnapshot
+from skyband.contract.tops import Tops
+
+__all__ = [
+    "FARTHEST",
+    "FORMAT",
+    "AnyEngine",
+    "Engine",
+    "Granularity",
+    "Horizon",
+    "Ids",
+    "Tops",
+    "UnreadableSnapshot",
+    "engines",
+    "find_engine",
+    "pack",
+    "register",
+    "take",
+    "unpack",
+]

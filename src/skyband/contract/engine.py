@@ -1,0 +1,251 @@
+"""The contract: five verbs, batches in, changes out, time as an argument.
+
+An engine is deterministic, does no I/O of its own accord and owns no threads. Every verb takes anything that
+`skyband.model.to_table` reads and answers with an Arrow table. A batch with a bad row raises `Rejected` and changes
+nothing; with `on_error="collect"` the good rows are applied and the bad ones are added to `rejects`.
+"""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband.contract import snapshot
+from skyband.contract.rows import take
+from skyband.model import (
+    FAMILIES,
+    OnError,
+    Parsed,
+    Reject,
+    Rejected,
+    Settings,
+    Source,
+    UnreadableFile,
+    shorten,
+    to_table,
+)
+
+SubscriptionsT = TypeVar("SubscriptionsT", bound=NamedTuple)
+PublicationsT = TypeVar("PublicationsT", bound=NamedTuple)
+Granularity = Literal["batch", "publication"]
+Ids = Sequence[int] | Sequence[str] | Any  # or an Arrow array, which has no types to name
+
+# Times and windows stay below this, so that no difference of two of them leaves 64 bits.
+FARTHEST = 2**61
+
+
+class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
+    """One way to keep the answers of one family of subscriptions.
+
+    A concrete engine names its `family`, its own `name` and what it is `good_for`, and fills in the hooks that start
+    with an underscore; validation, rejects, counters and snapshots are done here, once. An engine that may answer
+    otherwise than the oracle says that it is not `exact`, and has tests of its own for what may be wrong.
+    """
+
+    family: ClassVar[str]
+    name: ClassVar[str]
+    good_for: ClassVar[str]
+    exact: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        granularity: Granularity = "batch",
+        on_error: OnError = "raise",
+    ) -> None:
+        self.settings = settings or Settings()
+        self.granularity = granularity
+        self.on_error = on_error
+        self.rejects: list[Reject] = []
+        self.now: int | None = None
+        self._counters: Counter[str] = Counter()
+        self._id_types: dict[str, pa.DataType] = {}
+
+    def subscribe(self, subscriptions: Source) -> pa.Table:
+        """Register standing questions; answers with their first tops, from what is live now."""
+        parse = FAMILIES[self.family].parse_subscriptions
+        parsed = parse(to_table(subscriptions), self.settings)
+        rows = self._admit(parsed, "subscriptions", self._registered(parsed.rows.ids), "is already registered")
+        self._learn_dims(rows)
+        return self._tallied(self._subscribe(rows))
+
+    def unsubscribe(self, ids: Ids) -> pa.Table:
+        """Withdraw questions; answers with the leaves that empty their tops."""
+        given = self._known(ids)
+        return self._tallied(self._unsubscribe(given))
+
+    def publish(self, publications: Source) -> pa.Table:
+        """Take arrivals, and the expiries they cause; answers with how every top changed."""
+        parse = FAMILIES[self.family].parse_publications
+        assert parse is not None
+        parsed = parse(to_table(publications), self.settings)
+        rows = self._admit(parsed, "publications", self._stored(parsed.rows.ids), "is live already")
+        self._learn_dims(rows)
+        self._counters["publications"] += len(rows.ids)
+        return self._tallied(self._publish(rows))
+
+    def advance(self, now: int) -> pa.Table:
+        """Let time pass without a publication; answers with the changes that the expiries cause."""
+        if abs(now) > FARTHEST:
+            raise ValueError(f"The time {now} is too far away: times lie within ±2**61 microseconds.")
+        if self.now is not None and now < self.now:
+            raise ValueError(f"Time cannot go back: it is {self.now} already, and {now} was asked for.")
+        self.now = now
+        return self._tallied(self._advance(now))
+
+    def top(self, ids: Ids | None = None) -> pa.Table:
+        """The current answers of these subscriptions, or of all in the order they subscribed."""
+        return self._top(None if ids is None else self._known(ids, collect=False))
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What the work has cost so far, by name."""
+        return dict(sorted(self._counters.items()))
+
+    def memory(self) -> dict[str, int]:
+        """Bytes in use, by part; empty where an engine does not count them."""
+        return {}
+
+    def check(self) -> None:  # an engine without invariants of its own has nothing to assert
+        """Assert every invariant of the state, as tests do after each action."""
+
+    def snapshot(self, folder: str | Path) -> None:
+        """Write the whole state to a new folder of Arrow files; nothing is left behind if that fails."""
+        state = {
+            "now": self.now,
+            "granularity": self.granularity,
+            "on_error": self.on_error,
+            "counters": dict(self._counters),
+            "id_types": {column: str(kind) for column, kind in self._id_types.items()},
+        }
+        snapshot.write(Path(folder), self.family, self.name, self.settings, state, self._save())
+
+    @classmethod
+    def restore(cls, folder: str | Path) -> Self:
+        """The engine that `snapshot` wrote, ready to go on as if nothing had happened."""
+        settings, state, tables = snapshot.read(Path(folder), cls.family, cls.name)
+        engine = cls(settings, granularity=state["granularity"], on_error=state["on_error"])
+        engine.now = state["now"]
+        types = {"int64": pa.int64(), "string": pa.string()}
+        engine._id_types = {column: types[kind] for column, kind in state["id_types"].items()}
+        engine._load(tables)
+        engine._counters = Counter(state["counters"])
+        return engine
+
+    @property
+    @abstractmethod
+    def n_subscriptions(self) -> int:
+        """How many subscriptions are registered."""
+
+    @abstractmethod
+    def _registered(self, ids: pa.Array) -> npt.NDArray[np.bool_]:
+        """For each id, whether a subscription has it."""
+
+    def _stored(self, ids: pa.Array) -> npt.NDArray[np.bool_]:
+        """For each id, whether a live publication has it; a family whose ids may recur says no."""
+        return np.zeros(len(ids), np.bool_)
+
+    @abstractmethod
+    def _subscribe(self, rows: SubscriptionsT) -> pa.Table: ...
+
+    @abstractmethod
+    def _unsubscribe(self, ids: pa.Array) -> pa.Table: ...
+
+    @abstractmethod
+    def _publish(self, rows: PublicationsT) -> pa.Table: ...
+
+    @abstractmethod
+    def _advance(self, now: int) -> pa.Table: ...
+
+    @abstractmethod
+    def _top(self, ids: pa.Array | None) -> pa.Table: ...
+
+    @abstractmethod
+    def _save(self) -> dict[str, pa.Table]:
+        """The state as Arrow tables, by name."""
+
+    @abstractmethod
+    def _load(self, tables: dict[str, pa.Table]) -> None:
+        """Take on the state of a newly made engine's twin."""
+
+    def _id_type(self, column: str) -> pa.DataType:
+        """The type of an id column: what came first, or text while nothing has."""
+        return self._id_types.get(column, pa.string())
+
+    def _admit(self, parsed: Parsed[Any], what: str, taken: npt.NDArray[np.bool_], why: str) -> Any:
+        ids = parsed.rows.ids
+        rejects = list(parsed.rejects)
+        rejects += self._refuse(parsed, "id", ids, taken, why)
+        bad = taken.copy()
+        if "ts" in parsed.rows._fields:
+            far = np.abs(parsed.rows.ts) > FARTHEST
+            rejects += self._refuse(parsed, "ts", parsed.rows.ts, far & ~bad, "lies beyond ±2**61 microseconds")
+            bad |= far
+        for column, name in (("id", "ids"), ("object", "objects")):
+            if name in parsed.rows._fields:
+                self._same_type(f"{what} {column}", getattr(parsed.rows, name).type)
+        self._handle(rejects, what)
+        kept = np.flatnonzero(~bad)
+        if len(kept):
+            for column, name in (("id", "ids"), ("object", "objects")):
+                if name in parsed.rows._fields:
+                    self._id_types[f"{what} {column}"] = getattr(parsed.rows, name).type
+        return parsed.rows if len(kept) == len(ids) else take(parsed.rows, kept)
+
+    @staticmethod
+    def _refuse(parsed: Parsed[Any], column: str, values: Any, bad: npt.NDArray[np.bool_], why: str) -> list[Reject]:
+        def plain(i: int) -> Any:
+            return values[i].as_py() if isinstance(values, pa.Array) else int(values[i])
+
+        return [Reject(int(parsed.kept[i]) + 1, column, shorten(plain(i)), why) for i in np.flatnonzero(bad).tolist()]
+
+    def _same_type(self, column: str, kind: pa.DataType) -> None:
+        before = self._id_types.get(column)
+        if before is not None and before != kind:
+            words = {pa.int64(): "integers", pa.string(): "text"}
+            raise UnreadableFile(
+                f"The {column}s of this batch are {words[kind]}, but so far they were {words[before]}: "
+                "one engine takes one kind."
+            )
+
+    def _handle(self, rejects: list[Reject], what: str) -> None:
+        if not rejects:
+            return
+        rejects.sort()
+        self._counters["rejected"] += len(rejects)
+        if self.on_error == "raise":
+            raise Rejected(rejects, what)
+        self.rejects += rejects
+
+    def _learn_dims(self, rows: Any) -> None:
+        vectors = next((getattr(rows, name) for name in ("points", "x", "lo") if name in rows._fields), None)
+        if vectors is not None and len(vectors) and self.settings.dims is None:
+            self.settings = self.settings._replace(dims=vectors.shape[1])
+
+    def _known(self, ids: Ids, collect: bool = True) -> pa.Array:
+        given = ids if isinstance(ids, pa.Array) else pa.array(list(ids), self._id_type("subscriptions id"))
+        seen: set[object] = set()
+        known = self._registered(given)
+        for i, plain in enumerate(given.to_pylist()):
+            known[i] = known[i] and plain not in seen
+            seen.add(plain)
+        unknown = np.flatnonzero(~known)
+        rejects = [Reject(int(i) + 1, "id", shorten(given[int(i)].as_py()), "is not registered") for i in unknown]
+        if rejects and not collect:
+            raise Rejected(rejects, "ids")
+        self._handle(rejects, "ids")
+        return given.filter(pa.array(known))
+
+    def _tallied(self, changes: pa.Table) -> pa.Table:
+        if "op" in changes.column_names and len(changes):
+            for found in pc.value_counts(changes["op"]).to_pylist():
+                self._counters[found["values"]] += found["counts"]
+            self._counters["delivery"] += pc.sum(changes["first"]).as_py()
+        return changes

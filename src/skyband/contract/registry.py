@@ -1,0 +1,40 @@
+"""Which engines there are: found in `skyband.engines`, never listed."""
+
+import importlib
+import pkgutil
+from typing import Any, TypeVar
+
+from skyband.contract.engine import Engine
+
+AnyEngine = Engine[Any, Any]
+EngineT = TypeVar("EngineT", bound=type[AnyEngine])
+
+_ENGINES: dict[tuple[str, str], type[AnyEngine]] = {}
+
+
+def register(engine: EngineT) -> EngineT:
+    """Make an engine known under its family and name."""
+    key = (engine.family, engine.name)
+    if _ENGINES.get(key, engine) is not engine:
+        raise ValueError(f"There is an engine {key[1]} for {key[0]} already.")
+    _ENGINES[key] = engine
+    return engine
+
+
+def engines() -> list[type[AnyEngine]]:
+    """All engines, by family and name."""
+    package = importlib.import_module("skyband.engines")
+    for module in pkgutil.walk_packages(package.__path__, "skyband.engines."):
+        importlib.import_module(module.name)
+    return [_ENGINES[key] for key in sorted(_ENGINES)]
+
+
+def find_engine(family: str, name: str) -> type[AnyEngine]:
+    """The engine of a family by its name; a ValueError lists the names there are."""
+    here = {engine.name: engine for engine in engines() if engine.family == family}
+    if not here:
+        families = sorted({engine.family for engine in engines()})
+        raise ValueError(f"There is no family {family!r}; there are {', '.join(families)}.")
+    if name not in here:
+        raise ValueError(f"The family {family} has no engine {name!r}; it has {', '.join(here)}.")
+    return here[name]

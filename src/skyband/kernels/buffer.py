@@ -1,0 +1,291 @@
+"""Buffers: for each subscription a short row of its best live candidates, and what of it was already told.
+
+A row lies in the pool at `start`: `size` entries, best first, in at most `capacity` places, then `k` places for entries
+that were told as members and have gone since (`departed`). Entries are ordered by `sign * score` (smaller is better),
+then by stamp (larger is better); `sign` is 0 for a Boolean subscription, whose matches differ in recency alone.
+
+Invariants, between steps: the row holds exactly the best `size` of its live candidates; `whole` says that it holds all
+of them, which it can only say while it is not full; `size >= min(k, live candidates)`; MEMBER marks the first k entries
+and no others; no entry has departed.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skyband.kernels.compile import kernel
+from skyband.kernels.heap import worse
+
+MEMBER = 1
+DELIVERED = 2
+
+ENTER = 0
+LEAVE = 1
+MOVE = 2
+
+
+class Buffers(NamedTuple):
+    """One row a slot; `score`, `item` and `mark` are the pool that the rows lie in."""
+
+    start: npt.NDArray[np.int64]
+    capacity: npt.NDArray[np.int64]
+    k: npt.NDArray[np.int64]
+    size: npt.NDArray[np.int64]
+    departed: npt.NDArray[np.int64]
+    whole: npt.NDArray[np.bool_]
+    sign: npt.NDArray[np.float64]
+    score: npt.NDArray[np.float64]
+    item: npt.NDArray[np.int64]
+    mark: npt.NDArray[np.uint8]
+
+
+class Told(NamedTuple):
+    """Changes as they are found; `length[0]` are in use. `rank` is 0 on leave."""
+
+    length: npt.NDArray[np.int64]
+    step: npt.NDArray[np.int64]
+    slot: npt.NDArray[np.int64]
+    item: npt.NDArray[np.int64]
+    op: npt.NDArray[np.int8]
+    score: npt.NDArray[np.float64]
+    rank: npt.NDArray[np.int32]
+    first: npt.NDArray[np.bool_]
+
+
+class Ghosts(NamedTuple):
+    """Delivered items that their row holds no longer, and that may yet return; `length[0]` are in use."""
+
+    length: npt.NDArray[np.int64]
+    step: npt.NDArray[np.int64]
+    slot: npt.NDArray[np.int64]
+    item: npt.NDArray[np.int64]
+
+
+class Stamps(NamedTuple):
+    """The recency of items: item i has `stamp[i - base]`."""
+
+    stamp: npt.NDArray[np.int64]
+    base: int
+
+
+def make_told(capacity: int) -> Told:
+    """Room for `capacity` changes."""
+    return Told(
+        np.zeros(1, np.int64),
+        np.zeros(capacity, np.int64),
+        np.zeros(capacity, np.int64),
+        np.zeros(capacity, np.int64),
+        np.zeros(capacity, np.int8),
+        np.zeros(capacity),
+        np.zeros(capacity, np.int32),
+        np.zeros(capacity, np.bool_),
+    )
+
+
+def make_ghosts(capacity: int) -> Ghosts:
+    """Room for `capacity` ghosts."""
+    return Ghosts(np.zeros(1, np.int64), *(np.zeros(capacity, np.int64) for _ in range(3)))
+
+
+@kernel
+def place_of(buffers: Buffers, row: int, score: float, stamp: int, stamps: Stamps) -> int:
+    """How many entries of the row are better than this candidate."""
+    start, sign = buffers.start[row], buffers.sign[row]
+    i = buffers.size[row]
+    while i > 0:
+        at = start + i - 1
+        if not worse(sign * buffers.score[at], stamps.stamp[buffers.item[at] - stamps.base], sign * score, stamp):
+            break
+        i -= 1
+    return i
+
+
+@kernel
+def find_item(buffers: Buffers, row: int, item: int) -> int:
+    """The position of an item in the row, or -1."""
+    start = buffers.start[row]
+    for i in range(buffers.size[row]):
+        if buffers.item[start + i] == item:
+            return i
+    return -1
+
+
+@kernel
+def find_departed(buffers: Buffers, row: int, item: int) -> int:
+    """The pool index of an item among the departed, or -1."""
+    start = buffers.start[row] + buffers.capacity[row]
+    for at in range(start, start + buffers.departed[row]):
+        if buffers.item[at] == item:
+            return at
+    return -1
+
+
+@kernel
+def remove_at(buffers: Buffers, row: int, position: int) -> None:
+    """Take an entry out of the row; a member is kept among the departed until the step is settled."""
+    start = buffers.start[row]
+    gone = start + position
+    if buffers.mark[gone] & MEMBER:
+        to = start + buffers.capacity[row] + buffers.departed[row]
+        buffers.score[to], buffers.item[to] = buffers.score[gone], buffers.item[gone]
+        buffers.departed[row] += 1
+    last = start + buffers.size[row] - 1
+    for at in range(gone, last):
+        buffers.score[at] = buffers.score[at + 1]
+        buffers.item[at] = buffers.item[at + 1]
+        buffers.mark[at] = buffers.mark[at + 1]
+    buffers.size[row] -= 1
+
+
+@kernel
+def _is_outlived(buffers: Buffers, row: int, stamps: Stamps) -> bool:
+    # k better and more recent entries: the last one can never be told again.
+    start = buffers.start[row]
+    last = start + buffers.size[row] - 1
+    stamp = stamps.stamp[buffers.item[last] - stamps.base]
+    n_newer = 0
+    for at in range(start, last):
+        if stamps.stamp[buffers.item[at] - stamps.base] > stamp:
+            n_newer += 1
+    return n_newer >= buffers.k[row]
+
+
+@kernel
+def haunt(ghosts: Ghosts, step: int, row: int, item: int) -> None:
+    """Note that a delivered item is held by its row no longer."""
+    ghost = ghosts.length[0]
+    ghosts.step[ghost], ghosts.slot[ghost], ghosts.item[ghost] = step, row, item
+    ghosts.length[0] += 1
+
+
+@kernel
+def insert(
+    buffers: Buffers,
+    row: int,
+    score: float,
+    item: int,
+    mark: int,
+    stamps: Stamps,
+    fades: bool,
+    step: int,
+    ghosts: Ghosts,
+) -> bool:
+    """Offer a live candidate to the row; returns whether the row took it.
+
+    `fades` says that candidates expire in the order of their stamps, so that k better and newer ones end all hope.
+    """
+    position = place_of(buffers, row, score, stamps.stamp[item - stamps.base], stamps)
+    size, capacity = buffers.size[row], buffers.capacity[row]
+    if position == size and not buffers.whole[row]:
+        return False
+    start = buffers.start[row]
+    if size == capacity:
+        if buffers.mark[start + size - 1] & DELIVERED and not (fades and _is_outlived(buffers, row, stamps)):
+            haunt(ghosts, step, row, buffers.item[start + size - 1])
+        remove_at(buffers, row, size - 1)
+        size -= 1
+    for at in range(start + size, start + position, -1):
+        buffers.score[at] = buffers.score[at - 1]
+        buffers.item[at] = buffers.item[at - 1]
+        buffers.mark[at] = buffers.mark[at - 1]
+    at = start + position
+    buffers.score[at], buffers.item[at], buffers.mark[at] = score, item, mark
+    buffers.size[row] = size + 1
+    if size + 1 == capacity:
+        buffers.whole[row] = False
+    return True
+
+
+@kernel
+def expire(buffers: Buffers, row: int, ages: Stamps, cut: int) -> int:
+    """Remove every entry whose age is at most `cut`; returns the least age left, or the largest integer."""
+    start = buffers.start[row]
+    i = 0
+    oldest = np.iinfo(np.int64).max
+    while i < buffers.size[row]:
+        age = ages.stamp[buffers.item[start + i] - ages.base]
+        if age <= cut:
+            remove_at(buffers, row, i)
+        else:
+            oldest = min(oldest, age)
+            i += 1
+    return oldest
+
+
+@kernel
+def _tell(told: Told, step: int, row: int, item: int, op: int, score: float, rank: int, first: bool) -> None:
+    at = told.length[0]
+    told.step[at], told.slot[at], told.item[at] = step, row, item
+    told.op[at], told.score[at], told.rank[at], told.first[at] = op, score, rank, first
+    told.length[0] += 1
+
+
+@kernel
+def _sort_told(told: Told, lo: int, sign: float, stamps: Stamps) -> None:
+    # The leaves of one row, a handful: insertion by the order they were ranked in.
+    for i in range(lo + 1, told.length[0]):
+        item, score = told.item[i], told.score[i]
+        stamp = stamps.stamp[item - stamps.base]
+        j = i
+        while j > lo and worse(
+            sign * told.score[j - 1], stamps.stamp[told.item[j - 1] - stamps.base], sign * score, stamp
+        ):
+            told.item[j], told.score[j] = told.item[j - 1], told.score[j - 1]
+            j -= 1
+        told.item[j], told.score[j] = item, score
+
+
+@kernel
+def tell_all_leave(buffers: Buffers, row: int, told: Told) -> None:
+    """Tell that every member leaves, best first."""
+    start = buffers.start[row]
+    for at in range(start, start + buffers.size[row]):
+        if buffers.mark[at] & MEMBER:
+            _tell(told, 0, row, buffers.item[at], LEAVE, buffers.score[at], 0, False)
+
+
+@kernel
+def settle(buffers: Buffers, row: int, step: int, stamps: Stamps, told: Told) -> None:
+    """Tell how the first k of the row differ from what was told before: leaves, then moves and enters by rank."""
+    start, k = buffers.start[row], buffers.k[row]
+    size = buffers.size[row]
+    n_top = min(k, size)
+    lo = told.length[0]
+    for at in range(start + n_top, start + size):
+        if buffers.mark[at] & MEMBER:
+            buffers.mark[at] &= ~np.uint8(MEMBER)
+            _tell(told, step, row, buffers.item[at], LEAVE, buffers.score[at], 0, False)
+    first_departed = start + buffers.capacity[row]
+    for at in range(first_departed, first_departed + buffers.departed[row]):
+        position = find_item(buffers, row, buffers.item[at])
+        if position < 0 or position >= n_top:
+            _tell(told, step, row, buffers.item[at], LEAVE, buffers.score[at], 0, False)
+    _sort_told(told, lo, buffers.sign[row], stamps)
+    for i in range(n_top):
+        at = start + i
+        if buffers.mark[at] & MEMBER:
+            continue
+        was = find_departed(buffers, row, buffers.item[at])
+        if was < 0:
+            first = not (buffers.mark[at] & DELIVERED)
+            _tell(told, step, row, buffers.item[at], ENTER, buffers.score[at], i + 1, first)
+        elif buffers.score[was] != buffers.score[at]:
+            _tell(told, step, row, buffers.item[at], MOVE, buffers.score[at], i + 1, False)
+        buffers.mark[at] |= np.uint8(MEMBER | DELIVERED)
+    buffers.departed[row] = 0
+
+
+def check_row(buffers: Buffers, row: int, stamps: Stamps) -> None:
+    """Assert the invariants of a row that can be seen without the candidates."""
+    start, size, k = buffers.start[row], buffers.size[row], buffers.k[row]
+    assert 0 <= size <= buffers.capacity[row]
+    assert buffers.departed[row] == 0
+    assert not (buffers.whole[row] and size == buffers.capacity[row])
+    assert buffers.whole[row] or size >= k
+    entries = range(start, start + size)
+    keys = [(buffers.sign[row] * buffers.score[at], -stamps.stamp[buffers.item[at] - stamps.base]) for at in entries]
+    assert keys == sorted(keys)
+    assert len({int(buffers.item[at]) for at in entries}) == size
+    for i, at in enumerate(entries):
+        assert bool(buffers.mark[at] & MEMBER) == (i < k)

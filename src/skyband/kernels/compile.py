@@ -1,0 +1,79 @@
+"""The one decorator for compiled code, with a cache that cannot go stale.
+
+Numba checks only the file that holds a function: after an edit to a helper in another file a new process would go on
+running the old machine code. So the cache folder is named by the hash of every kernel source, the compiler's version
+included: any edit starts an empty folder.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import ParamSpec, TypeVar, cast
+
+import numba
+import platformdirs
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+KEEP_SECONDS = 30 * 24 * 3600
+
+
+def cache_root() -> Path:
+    """Where caches of this project live: SKYBAND_CACHE_DIR, or the user's cache folder."""
+    given = os.environ.get("SKYBAND_CACHE_DIR")
+    return Path(given) if given else Path(platformdirs.user_cache_dir("skyband"))
+
+
+def sources_digest(folder: Path) -> str:
+    """A hash of every kernel source in a folder and of the compiler that will read them."""
+    digest = hashlib.sha256(f"numba {numba.__version__}".encode())
+    for path in sorted(folder.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def open_cache(root: Path, digest: str) -> Path | None:
+    """The writable cache folder for these sources, or None where nothing can be written."""
+    folder = root / f"kernels-{digest}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        with contextlib.suppress(OSError):
+            _drop_old(root)
+        return folder if os.access(folder, os.W_OK) else None
+    except OSError:
+        return None
+
+
+def _drop_old(root: Path) -> None:
+    oldest = time.time() - KEEP_SECONDS
+    for other in root.glob("kernels-*"):
+        if other.stat().st_mtime < oldest:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+CACHE = open_cache(cache_root(), sources_digest(Path(__file__).parent))
+
+
+@contextlib.contextmanager
+def _numba_cache(folder: Path) -> Iterator[None]:
+    # Numba reads the folder when a function is decorated; other users of numba in this process keep their own.
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a loop over arrays: releases the interpreter lock, never reorders floating-point additions."""
+    if CACHE is None:
+        return cast("Callable[P, R]", numba.njit(nogil=True, error_model="numpy")(function))
+    with _numba_cache(CACHE):
+        return cast("Callable[P, R]", numba.njit(cache=True, nogil=True, error_model="numpy")(function))

@@ -1,0 +1,248 @@
+"""A map from ids to slots and back: open addressing over the ids' bytes, no Python object per id.
+
+An integer id is its eight bytes, a string its UTF-8. `places` holds slots (or EMPTY, or GONE where one was removed);
+the bytes of slot s are `arena[start[s] : start[s] + length[s]]`. Invariants: every slot with `length >= 0` is found by
+its own bytes; the number of places is a power of two, at least twice the places in use or GONE; removed bytes make up
+at most about half of the arena.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from skyband.kernels.compile import kernel
+from skyband.kernels.slots import grown
+
+EMPTY = -1
+GONE = -2
+
+
+class IdBytes(NamedTuple):
+    """Ids as bytes: id i is `data[ends[i] : ends[i + 1]]`."""
+
+    data: npt.NDArray[np.uint8]
+    ends: npt.NDArray[np.int64]
+
+
+class Places(NamedTuple):
+    """The arrays of an IdMap."""
+
+    places: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    length: npt.NDArray[np.int64]
+    arena: npt.NDArray[np.uint8]
+
+
+@kernel
+def _hash(data: npt.NDArray[np.uint8], lo: int, hi: int) -> int:
+    # FNV-1a in 32 bits, finished with a mix of the high bits: the products stay below 2**57, so nothing overflows.
+    code = 2166136261
+    for i in range(lo, hi):
+        code = ((code ^ int(data[i])) * 16777619) & 0xFFFFFFFF
+    return code ^ (code >> 15)
+
+
+@kernel
+def _same(data: npt.NDArray[np.uint8], lo: int, hi: int, arena: npt.NDArray[np.uint8], start: int) -> bool:
+    for i in range(hi - lo):
+        if data[lo + i] != arena[start + i]:
+            return False
+    return True
+
+
+@kernel
+def _find(table: Places, data: npt.NDArray[np.uint8], lo: int, hi: int) -> int:
+    """The place that holds these bytes, or -1."""
+    mask = len(table.places) - 1
+    place = _hash(data, lo, hi) & mask
+    while table.places[place] != EMPTY:
+        slot = table.places[place]
+        if slot >= 0 and table.length[slot] == hi - lo and _same(data, lo, hi, table.arena, table.start[slot]):
+            return place
+        place = (place + 1) & mask
+    return -1
+
+
+@kernel
+def find_ids(table: Places, ids: IdBytes, slots: npt.NDArray[np.int64]) -> None:
+    """The slot of each id, -1 for an unknown one."""
+    for i in range(len(slots)):
+        place = _find(table, ids.data, ids.ends[i], ids.ends[i + 1])
+        slots[i] = -1 if place < 0 else table.places[place]
+
+
+@kernel
+def add_ids(table: Places, ids: IdBytes, slots: npt.NDArray[np.int64], top: int) -> int:
+    """Write new ids at the end of the arena and into empty places; returns the arena's new end."""
+    mask = len(table.places) - 1
+    for i in range(len(slots)):
+        lo, hi = ids.ends[i], ids.ends[i + 1]
+        place = _hash(ids.data, lo, hi) & mask
+        while table.places[place] != EMPTY:
+            place = (place + 1) & mask
+        table.places[place] = slots[i]
+        table.start[slots[i]] = top
+        table.length[slots[i]] = hi - lo
+        for j in range(hi - lo):
+            table.arena[top + j] = ids.data[lo + j]
+        top += hi - lo
+    return top
+
+
+@kernel
+def remove_slots(table: Places, slots: npt.NDArray[np.int64]) -> None:
+    """Forget the ids of these slots."""
+    for slot in slots:
+        start = table.start[slot]
+        place = _find(table, table.arena, start, start + table.length[slot])
+        table.places[place] = GONE
+        table.length[slot] = -1
+
+
+@kernel
+def place_slots(table: Places) -> None:
+    """Put every slot that has an id into empty places."""
+    mask = len(table.places) - 1
+    for slot in range(len(table.length)):
+        if table.length[slot] >= 0:
+            start = table.start[slot]
+            place = _hash(table.arena, start, start + table.length[slot]) & mask
+            while table.places[place] != EMPTY:
+                place = (place + 1) & mask
+            table.places[place] = slot
+
+
+@kernel
+def gather_ids(
+    table: Places, slots: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]
+) -> None:
+    """Copy the bytes of these slots to `data`, id i to `data[ends[i] : ends[i + 1]]`."""
+    for i in range(len(slots)):
+        start = table.start[slots[i]]
+        for j in range(ends[i + 1] - ends[i]):
+            data[ends[i] + j] = table.arena[start + j]
+
+
+def id_bytes(ids: pa.Array) -> IdBytes:
+    """The bytes of an Arrow array of int64 or string, without nulls."""
+    if pa.types.is_integer(ids.type):
+        numbers = np.ascontiguousarray(ids.to_numpy(zero_copy_only=False), np.int64)
+        return IdBytes(numbers.view(np.uint8).copy(), np.arange(len(ids) + 1, dtype=np.int64) * 8)
+    wide = ids.cast(pa.large_string())
+    _, offsets, data = wide.buffers()
+    ends = np.frombuffer(offsets, np.int64)[wide.offset : wide.offset + len(wide) + 1].copy()
+    # An Arrow array without a single byte may have no data buffer at all.
+    held = np.frombuffer(data, np.uint8).copy() if data is not None and data.size else np.zeros(0, np.uint8)
+    return IdBytes(held, ends)
+
+
+class IdMap:
+    """Ids of one type, each at a slot of the caller's choosing."""
+
+    def __init__(self) -> None:
+        self.type: pa.DataType | None = None
+        self.size = 0
+        self._taken = 0
+        self._top = 0
+        self._garbage = 0
+        self._table = Places(
+            np.full(16, EMPTY, np.int64),
+            np.zeros(0, np.int64),
+            np.full(0, -1, np.int64),
+            np.zeros(0, np.uint8),
+        )
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(array.nbytes for array in self._table)
+
+    def find(self, ids: pa.Array) -> npt.NDArray[np.int64]:
+        """The slot of each id, -1 for an unknown one."""
+        slots = np.full(len(ids), -1, np.int64)
+        if self.size and len(ids) and self.type == ids.type:
+            find_ids(self._table, id_bytes(ids), slots)
+        return slots
+
+    def add(self, ids: pa.Array, slots: npt.NDArray[np.int64]) -> None:
+        """Put new ids at free slots; neither may be in the map already."""
+        if not len(ids):
+            return
+        self.type = ids.type
+        given = id_bytes(ids)
+        self._reserve(len(ids), int(slots.max()) + 1, int(given.ends[-1] - given.ends[0]))
+        self._top = add_ids(self._table, given, slots, self._top)
+        self.size += len(ids)
+        self._taken += len(ids)
+
+    def remove(self, slots: npt.NDArray[np.int64]) -> None:
+        """Forget the ids at these slots."""
+        self._garbage += int(self._table.length[slots].sum())
+        remove_slots(self._table, slots)
+        self.size -= len(slots)
+        if self._garbage > 4096 and 2 * self._garbage > self._top:
+            self._compact()
+
+    def shift(self, n: int) -> None:
+        """Renumber: slot s becomes s - n. The first n slots must hold no id."""
+        start, length = self._table.start[n:].copy(), self._table.length[n:].copy()
+        self._table = self._table._replace(start=start, length=length)
+        self._compact()
+
+    def ids(self, slots: npt.NDArray[np.int64]) -> pa.Array:
+        """The ids at these slots, as an Arrow array."""
+        slots = np.ascontiguousarray(slots, np.int64)
+        kind = self.type if self.type is not None else pa.string()
+        ends, data = self._gather(slots)
+        if pa.types.is_integer(kind):
+            return pa.array(data.view(np.int64))
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
+        return pa.Array.from_buffers(pa.large_string(), len(slots), buffers).cast(pa.string())
+
+    def _gather(self, slots: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+        ends = np.zeros(len(slots) + 1, np.int64)
+        if len(slots):
+            np.cumsum(self._table.length[slots], out=ends[1:])
+        data = np.empty(int(ends[-1]), np.uint8)
+        gather_ids(self._table, slots, ends, data)
+        return ends, data
+
+    def _reserve(self, n: int, slots: int, n_bytes: int) -> None:
+        have = len(self._table.length)
+        length = grown(self._table.length, slots)
+        if len(length) > have:
+            length[have:] = -1
+        self._table = self._table._replace(
+            start=grown(self._table.start, slots),
+            length=length,
+            arena=grown(self._table.arena, self._top + n_bytes),
+        )
+        if 2 * (self._taken + n) > len(self._table.places):
+            self._rehash(self.size + n)
+
+    def _rehash(self, expected: int) -> None:
+        n_places = 16
+        while n_places < 3 * expected:
+            n_places *= 2
+        self._table = self._table._replace(places=np.full(n_places, EMPTY, np.int64))
+        place_slots(self._table)
+        self._taken = self.size
+
+    def _compact(self) -> None:
+        slots = np.flatnonzero(self._table.length >= 0)
+        ends, data = self._gather(slots)
+        start = np.zeros_like(self._table.start)
+        start[slots] = ends[:-1]
+        self._table = self._table._replace(start=start, arena=data)
+        self._top, self._garbage = len(data), 0
+        self._rehash(self.size)
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        slots = np.flatnonzero(self._table.length >= 0)
+        assert len(slots) == self.size
+        assert len(self._table.places) & (len(self._table.places) - 1) == 0
+        assert 2 * self._taken <= len(self._table.places)
+        assert int((self._table.places != EMPTY).sum()) == self._taken
+        assert np.array_equal(self.find(self.ids(slots)), slots)

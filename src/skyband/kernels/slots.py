@@ -1,0 +1,85 @@
+"""Slots of a growable struct-of-arrays table, handed out in blocks and reused through free lists.
+
+A block holds slots of one kind only, so that a loop over a block runs one score over contiguous numbers.
+Invariants: each slot is either in use or on the free list of its block's kind, never both; blocks are never given up.
+"""
+
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+BLOCK = 256
+
+
+ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
+
+
+def grown(array: ArrayT, length: int, axis: int = 0) -> ArrayT:
+    """A copy with at least `length` places along an axis, at least doubled, new places zero; or the array itself."""
+    have = array.shape[axis]
+    if length <= have:
+        return array
+    shape = list(array.shape)
+    shape[axis] = max(length, 2 * have)
+    larger = np.zeros(shape, array.dtype)
+    larger[tuple(slice(0, n) for n in array.shape)] = array
+    return cast("ArrayT", larger)
+
+
+class Slots:
+    """Which slots are in use, by kind."""
+
+    def __init__(self) -> None:
+        self.kinds = np.zeros(0, np.int8)
+        self._free: dict[int, npt.NDArray[np.int64]] = {}
+        self._used = np.zeros(0, np.bool_)
+
+    @property
+    def n_blocks(self) -> int:
+        return len(self.kinds)
+
+    @property
+    def n_slots(self) -> int:
+        return len(self.kinds) * BLOCK
+
+    @property
+    def used(self) -> npt.NDArray[np.bool_]:
+        """For each slot, whether it is in use."""
+        return self._used
+
+    def take(self, kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+        """One slot for each wanted kind; the lowest free ones first."""
+        slots = np.empty(len(kinds), np.int64)
+        for kind in np.unique(kinds):
+            wanted = np.flatnonzero(kinds == kind)
+            slots[wanted] = self._take_kind(int(kind), len(wanted))
+        self._used[slots] = True
+        return slots
+
+    def _take_kind(self, kind: int, n: int) -> npt.NDArray[np.int64]:
+        free = self._free.get(kind, np.empty(0, np.int64))
+        if n > len(free):
+            new_blocks = -(-(n - len(free)) // BLOCK)
+            fresh = np.arange(self.n_slots, self.n_slots + new_blocks * BLOCK, dtype=np.int64)
+            self.kinds = np.concatenate([self.kinds, np.full(new_blocks, kind, np.int8)])
+            self._used = np.concatenate([self._used, np.zeros(len(fresh), np.bool_)])
+            free = np.concatenate([free, fresh])
+        self._free[kind] = free[n:]
+        return free[:n]
+
+    def give(self, slots: npt.NDArray[np.int64]) -> None:
+        """Take slots back."""
+        self._used[slots] = False
+        kinds = self.kinds[slots // BLOCK]
+        for kind in np.unique(kinds):
+            self._free[int(kind)] = np.sort(np.concatenate([self._free[int(kind)], slots[kinds == kind]]))
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        free = np.concatenate([np.empty(0, np.int64), *self._free.values()])
+        assert len(np.unique(free)) == len(free)
+        assert not self._used[free].any()
+        assert len(free) + int(self._used.sum()) == self.n_slots
+        for kind, slots in self._free.items():
+            assert (self.kinds[slots // BLOCK] == kind).all()

@@ -1,0 +1,59 @@
+"""Cases: which engines are checked, and in which surroundings."""
+
+from typing import Any, NamedTuple
+
+from skyband.contract import AnyEngine, Granularity, engines, find_engine
+from skyband.model import UNBOUNDED, OnError, Settings, Window
+
+WINDOWS = {
+    "time": Window.time(5),
+    "count": Window.count(4),
+    "unbounded": UNBOUNDED,
+}
+
+
+class Case(NamedTuple):
+    """An engine with a default window, what changes are netted over, and the options of its family."""
+
+    engine: type[AnyEngine]
+    window: str
+    granularity: Granularity
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        options = "".join(f"-{value}" for _, value in self.options)
+        return f"{self.engine.family}-{self.engine.name}-{self.window}-{self.granularity}{options}"
+
+    def open(self, on_error: OnError = "collect") -> AnyEngine:
+        """A new engine of this case."""
+        return self._open(self.engine, self.granularity, on_error)
+
+    def open_oracle(self) -> AnyEngine:
+        """The oracle for it."""
+        return self._open(find_engine(self.engine.family, "oracle"), self.granularity, "collect")
+
+    def with_granularity(self, granularity: Granularity) -> "Case":
+        """The same case, netting over something else."""
+        return self._replace(granularity=granularity)
+
+    def _open(self, kind: type[AnyEngine], granularity: Granularity, on_error: OnError) -> AnyEngine:
+        settings = Settings(window=WINDOWS[self.window])
+        return kind(settings, granularity=granularity, on_error=on_error, **dict(self.options))
+
+
+def contract_cases() -> list[Case]:
+    """Every exact engine but the oracle, in every window kind, granularity and mode of its family."""
+    cases = []
+    for engine in engines():
+        if engine.exact and engine.name != "oracle":
+            cases += _cases_of(engine)
+    return cases
+
+
+def _cases_of(engine: type[AnyEngine]) -> list[Case]:
+    if engine.family == "ranked":
+        modes = [(("k", 3), ("matching", "relaxed")), (("k", 3), ("matching", "exact"))]
+        return [Case(engine, "unbounded", "batch", mode) for mode in modes]
+    windows = ["unbounded"] if engine.family == "ranges" else list(WINDOWS)
+    granularities: list[Granularity] = ["batch", "publication"]
+    return [Case(engine, window, granularity) for window in windows for granularity in granularities]

@@ -1,0 +1,99 @@
+"""Rows that collide on purpose: few distinct numbers, few words, few ids, times that repeat and go back."""
+
+import math
+from typing import Any
+
+from hypothesis import strategies as st
+
+Row = dict[str, Any]
+
+SCORES = ["euclidean", "chebyshev", "sum", "cosine"]
+WORDS = ["jazz", "été", "猫", "a", "zz"]
+NUMBERS = st.integers(-2, 2).map(float)
+KS = st.sampled_from([1, 1, 2, 3, 12])
+IDS = {
+    "integer": [*range(-3, 24), 2**62],
+    "text": ["", "a", "b", "ab", "é", "e\u0301", "猫", "😀", "\uffff", "z" * 40],
+}
+IDS["text"] += [f"p{i}" for i in range(16)]
+
+
+def window_of(draw: st.DrawFn) -> Row:
+    """A window of its own, of either kind, or none."""
+    kind = draw(st.sampled_from(["window_us", "window_n", None]))
+    return {"window_us": None, "window_n": None} | ({kind: draw(st.integers(1, 8))} if kind else {})
+
+
+def unit(numbers: list[int]) -> list[float]:
+    """Weights in these proportions, of unit length."""
+    length = math.sqrt(sum(n * n for n in numbers))
+    return [n / length for n in numbers]
+
+
+@st.composite
+def _words(draw: st.DrawFn, least: int) -> Row:
+    terms = draw(st.lists(st.sampled_from(WORDS), min_size=least, max_size=3, unique=True))
+    counts = draw(st.lists(st.integers(1, 2), min_size=len(terms), max_size=len(terms)))
+    return {"terms": terms, "weights": unit(counts) if terms else []}
+
+
+@st.composite
+def _place(draw: st.DrawFn) -> Row:
+    return {"x": draw(st.integers(0, 2)) / 2, "y": draw(st.integers(0, 2)) / 2}
+
+
+@st.composite
+def _window_subscription(draw: st.DrawFn) -> Row:
+    score = draw(st.sampled_from(SCORES))
+    vector = draw(st.tuples(NUMBERS, NUMBERS).map(list))
+    row: Row = {"k": draw(KS), "score": score, "point": None, "weights": None, "threshold": None}
+    row["weights" if score == "sum" else "point"] = vector
+    if score == "chebyshev" and draw(st.booleans()):
+        row["weights"] = draw(st.sampled_from([[0.0, 1.0], [2.0, 1.0]]))
+    if draw(st.integers(0, 3)) == 0:
+        row["threshold"] = draw(st.sampled_from([-1.0, 0.0, 1.0, 2.0]))
+        row["k"] = draw(st.sampled_from([None, 1, 3]))
+    return row | window_of(draw)
+
+
+@st.composite
+def _geotext_subscription(draw: st.DrawFn) -> Row:
+    row: Row = {"k": draw(KS), "alpha": draw(st.sampled_from([0.0, 0.3, 1.0])), "threshold": None}
+    if draw(st.integers(0, 3)) == 0:
+        row["threshold"] = draw(st.sampled_from([0.2, 0.7]))
+    return row | draw(_place()) | draw(_words(1)) | window_of(draw)
+
+
+@st.composite
+def _range(draw: st.DrawFn) -> Row:
+    ends = [draw(st.sampled_from([-math.inf, 0.0, 1.0, 2.0, 3.0, math.inf])) for _ in range(2)]
+    lo, hi = min(ends), max(ends)
+    return {"lo": lo, "hi": hi, "k": draw(KS)}
+
+
+@st.composite
+def _intervals(draw: st.DrawFn) -> Row:
+    pairs = [draw(_range()) for _ in range(2)]
+    weights = [float(draw(st.integers(0, 2))) for _ in range(2)]
+    return {"lo": [p["lo"] for p in pairs], "hi": [p["hi"] for p in pairs], "weights": weights}
+
+
+@st.composite
+def _object_change(draw: st.DrawFn) -> Row:
+    row: Row = {"object": draw(st.integers(0, 6)), "x": draw(st.integers(0, 3).map(float))}
+    return row | {"y": draw(st.sampled_from([None, 0.0, 1.0, 2.0, 3.0]))}
+
+
+SUBSCRIPTIONS = {
+    "window": _window_subscription(),
+    "geotext": _geotext_subscription(),
+    "ranges": _range(),
+    "ranked": _intervals(),
+}
+
+PUBLICATIONS = {
+    "window": st.builds(lambda x, y: {"point": [x, y]}, NUMBERS, NUMBERS),
+    "geotext": st.builds(lambda place, words: place | words, _place(), _words(0)),
+    "ranges": _object_change(),
+    "ranked": st.builds(lambda x, y: {"point": [x, y]}, NUMBERS, st.one_of(st.none(), NUMBERS)),
+}

@@ -1,0 +1,124 @@
+"""The state machine: any sequence of verbs, compared with the oracle after every step."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from skyband.contract import AnyEngine, Tops
+from skyband.testing.case import Case
+from skyband.testing.data import IDS, PUBLICATIONS, SUBSCRIPTIONS
+
+
+def check_against_oracle(case: Case, profile: settings | None = None) -> None:
+    """Run the state machine for a case."""
+
+    class Machine(ContractMachine):
+        def __init__(self) -> None:
+            super().__init__(case)
+
+    run_state_machine_as_test(Machine, settings=profile)
+
+
+def same(got: pa.Table, wanted: pa.Table) -> None:
+    """Assert that two tables are equal, showing both where they are not."""
+    assert got.schema == wanted.schema, f"{got.schema}\n\n{wanted.schema}"
+    assert got.equals(wanted), "\n".join(["", *map(str, got.to_pylist()), "wanted", *map(str, wanted.to_pylist())])
+
+
+class ContractMachine(RuleBasedStateMachine):
+    """An engine and the oracle, driven alike."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__()
+        self.case = case
+        self.family = case.engine.family
+        self.engine = case.open()
+        self.oracle = case.open_oracle()
+        self.tops = Tops()
+        self.registered: list[Any] = []
+
+    @initialize(subscriptions=st.sampled_from(sorted(IDS)), publications=st.sampled_from(sorted(IDS)))
+    def choose_ids(self, subscriptions: str, publications: str) -> None:
+        self.subscription_ids = st.sampled_from(IDS[subscriptions])
+        self.publication_ids = st.sampled_from(IDS[publications])
+
+    def both(self, verb: str, *arguments: Any) -> None:
+        got = getattr(self.engine, verb)(*arguments)
+        wanted = getattr(self.oracle, verb)(*arguments)
+        same(got, wanted)
+        if "op" in got.column_names:
+            self.tops.apply(got)
+        assert self.engine.rejects == self.oracle.rejects
+
+    @rule(data=st.data())
+    def subscribe(self, data: st.DataObject) -> None:
+        rows = data.draw(st.lists(SUBSCRIPTIONS[self.family], min_size=1, max_size=4))
+        rows = [{"id": data.draw(self.subscription_ids)} | row for row in rows]
+        self.both("subscribe", rows)
+        for row in rows:
+            if row["id"] not in self.registered:
+                self.registered.append(row["id"])
+
+    @rule(data=st.data())
+    def publish(self, data: st.DataObject) -> None:
+        now = self.oracle.now or 0
+        rows = []
+        for content in data.draw(st.lists(PUBLICATIONS[self.family], min_size=1, max_size=8)):
+            ts = now + data.draw(st.integers(-7, 4))
+            now = max(now, ts)
+            rows.append({"id": data.draw(self.publication_ids), "ts": ts} | content)
+        self.both("publish", rows)
+
+    @precondition(lambda self: self.registered)
+    @rule(data=st.data())
+    def unsubscribe(self, data: st.DataObject) -> None:
+        ids = data.draw(st.lists(st.sampled_from(self.registered), min_size=1, max_size=3))
+        self.both("unsubscribe", ids)
+        self.registered = [id for id in self.registered if id not in ids]
+
+    @rule(later=st.integers(0, 6))
+    def advance(self, later: int) -> None:
+        self.both("advance", (self.oracle.now or 0) + later)
+
+    @rule()
+    def snapshot_and_restore(self) -> None:
+        self.engine = through_snapshot(self.engine)
+
+    @invariant()
+    def answers_are_the_oracles(self) -> None:
+        self.engine.check()
+        assert self.engine.now == self.oracle.now
+        assert self.engine.n_subscriptions == self.oracle.n_subscriptions
+        for counter in ("publications", "late", "rejected", "enter", "leave", "move", "delivery"):
+            assert self.engine.counters.get(counter, 0) == self.oracle.counters.get(counter, 0), counter
+        if self.family == "ranked":
+            return
+        top = self.engine.top()
+        same(top, self.oracle.top())
+        same(self.engine.top(self.registered[:1]), self.oracle.top(self.registered[:1]))
+        told = {id: self.tops.of(id) for id in self.tops.subscriptions()}
+        held: dict[Any, dict[Any, float]] = {}
+        for row in top.to_pylist():
+            held.setdefault(row["subscription"], {})[row["publication"]] = row["score"]
+        assert told == held
+
+
+def through_snapshot(engine: AnyEngine) -> AnyEngine:
+    """The engine that comes back from a snapshot of this one."""
+    with tempfile.TemporaryDirectory() as folder:
+        engine.snapshot(Path(folder) / "snapshot")
+        restored = type(engine).restore(Path(folder) / "snapshot")
+    restored.rejects = list(engine.rejects)
+    return restored
