@@ -1,8 +1,8 @@
-"""Hypothesis profiles: how hard the random tests try, chosen by SKYBAND_PROFILE (dev, ci, coverage, soak)."""
+"""Hypothesis profiles: how hard the random tests try, chosen by SKYBAND_PROFILE (dev, ci, coverage, soak, hunt)."""
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # No deadline and no complaint of slowness: the first example of a test may compile a kernel.
 EVERYWHERE = settings(
@@ -13,4 +13,14 @@ settings.register_profile("dev", EVERYWHERE, max_examples=40, stateful_step_coun
 settings.register_profile("ci", EVERYWHERE, max_examples=60, stateful_step_count=30, derandomize=True)
 settings.register_profile("coverage", EVERYWHERE, max_examples=8, stateful_step_count=12, derandomize=True)
 settings.register_profile("soak", EVERYWHERE, max_examples=2000, stateful_step_count=100)
+# Only to find out whether something is wrong, not the smallest example of it.
+settings.register_profile(
+    "hunt",
+    EVERYWHERE,
+    max_examples=150,
+    stateful_step_count=20,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+)
 settings.load_profile(os.environ.get("SKYBAND_PROFILE", "dev"))

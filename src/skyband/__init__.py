@@ -3,41 +3,54 @@
 Register standing questions, publish, and learn exactly how every answer changed.
 """
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from skyband.contract import AnyEngine, Granularity, Tops, engines, find_engine
-from skyband.model import Bounds, OnError, Rejected, Settings, Window, WordModel
+if TYPE_CHECKING:
+    from skyband.contract import AnyEngine, Granularity, Tops
+    from skyband.model import Bounds, OnError, Rejected, Window, WordModel
+    from skyband.scoring import Words
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Bounds",
-    "Rejected",
-    "Tops",
-    "Window",
-    "__version__",
-    "engines",
-    "open",
-]
+__all__ = ["Bounds", "Rejected", "Tops", "Window", "Words", "__version__", "open"]
+
+# Imported when first asked for: `skyband --help` should not wait for numpy and Arrow.
+_HOMES = {
+    "Bounds": "skyband.model",
+    "Rejected": "skyband.model",
+    "Tops": "skyband.contract",
+    "Window": "skyband.model",
+    "Words": "skyband.scoring",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'skyband' has no attribute {name!r}")
 
 
 def open(
     family: str,
     engine: str = "scan",
     *,
-    window: Window | None = None,
-    bounds: Bounds | None = None,
-    words: WordModel | None = None,
-    granularity: Granularity = "batch",
-    on_error: OnError = "raise",
+    window: "Window | None" = None,
+    bounds: "Bounds | None" = None,
+    words: "WordModel | None" = None,
+    granularity: "Granularity" = "batch",
+    on_error: "OnError" = "raise",
     **options: Any,
-) -> AnyEngine:
+) -> "AnyEngine":
     """An empty engine for a family of subscriptions: window, geotext, ranges or ranked.
 
     `window` is the window of subscriptions that bring none of their own; without it nothing expires. `bounds` is the
     space of geotext, `words` weighs its texts. `granularity` says what changes are netted over. Options that only one
     engine has, such as `k` and `matching` of ranked, are passed on.
     """
+    from skyband.contract import find_engine
+    from skyband.model import Settings
+
     plain = Settings()
     settings = plain._replace(window=window or plain.window, bounds=bounds or plain.bounds, words=words)
     return find_engine(family, engine)(settings, granularity=granularity, on_error=on_error, **options)

@@ -1,7 +1,7 @@
 """The contract: five verbs, batches in, changes out, time as an argument.
 
 An engine is deterministic, does no I/O of its own accord and owns no threads. Every verb takes anything that
-`skyband.model.to_table` reads and answers with an Arrow table. A batch with a bad row raises `Rejected` and changes
+`skyband.model.read_table` reads and answers with an Arrow table. A batch with a bad row raises `Rejected` and changes
 nothing; with `on_error="collect"` the good rows are applied and the bad ones are added to `rejects`.
 """
 
@@ -21,20 +21,23 @@ from skyband.contract.rows import take
 from skyband.model import (
     FAMILIES,
     OnError,
+    Parse,
     Parsed,
     Reject,
     Rejected,
     Settings,
     Source,
     UnreadableFile,
+    read_table,
     shorten,
-    to_table,
 )
 
 SubscriptionsT = TypeVar("SubscriptionsT", bound=NamedTuple)
 PublicationsT = TypeVar("PublicationsT", bound=NamedTuple)
 Granularity = Literal["batch", "publication"]
 Ids = Sequence[int] | Sequence[str] | Any  # or an Arrow array, which has no types to name
+
+_ID_COLUMNS = (("id", "ids"), ("object", "objects"))
 
 # Times and windows stay below this, so that no difference of two of them leaves 64 bits.
 FARTHEST = 2**61
@@ -70,8 +73,7 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
 
     def subscribe(self, subscriptions: Source) -> pa.Table:
         """Register standing questions; answers with their first tops, from what is live now."""
-        parse = FAMILIES[self.family].parse_subscriptions
-        parsed = parse(to_table(subscriptions), self.settings)
+        parsed = self._parse(subscriptions, FAMILIES[self.family].parse_subscriptions)
         rows = self._admit(parsed, "subscriptions", self._registered(parsed.rows.ids), "is already registered")
         self._learn_dims(rows)
         return self._tallied(self._subscribe(rows))
@@ -85,7 +87,7 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
         """Take arrivals, and the expiries they cause; answers with how every top changed."""
         parse = FAMILIES[self.family].parse_publications
         assert parse is not None
-        parsed = parse(to_table(publications), self.settings)
+        parsed = self._parse(publications, parse)
         rows = self._admit(parsed, "publications", self._stored(parsed.rows.ids), "is live already")
         self._learn_dims(rows)
         self._counters["publications"] += len(rows.ids)
@@ -179,6 +181,14 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
         """The type of an id column: what came first, or text while nothing has."""
         return self._id_types.get(column, pa.string())
 
+    def _parse(self, source: Source, parse: Parse) -> Parsed[Any]:
+        """The rows of a source, with `kept` and the rejects counted as the source counts its rows, from 1."""
+        reading = read_table(source)
+        parsed = parse(reading.table, self.settings)
+        numbers = reading.row_numbers
+        rejects = [reject._replace(row=int(numbers[reject.row - 1])) for reject in parsed.rejects]
+        return Parsed(parsed.rows, numbers[parsed.kept], [*reading.rejects, *rejects])
+
     def _admit(self, parsed: Parsed[Any], what: str, taken: npt.NDArray[np.bool_], why: str) -> Any:
         ids = parsed.rows.ids
         rejects = list(parsed.rejects)
@@ -188,15 +198,13 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
             far = np.abs(parsed.rows.ts) > FARTHEST
             rejects += self._refuse(parsed, "ts", parsed.rows.ts, far & ~bad, "lies beyond ±2**61 microseconds")
             bad |= far
-        for column, name in (("id", "ids"), ("object", "objects")):
-            if name in parsed.rows._fields:
-                self._same_type(f"{what} {column}", getattr(parsed.rows, name).type)
+        columns = [(column, name) for column, name in _ID_COLUMNS if len(ids) and name in parsed.rows._fields]
+        for column, name in columns:
+            self._same_type(f"{what} {column}", getattr(parsed.rows, name).type)
         self._handle(rejects, what)
         kept = np.flatnonzero(~bad)
-        if len(kept):
-            for column, name in (("id", "ids"), ("object", "objects")):
-                if name in parsed.rows._fields:
-                    self._id_types[f"{what} {column}"] = getattr(parsed.rows, name).type
+        for column, name in columns if len(kept) else ():
+            self._id_types[f"{what} {column}"] = getattr(parsed.rows, name).type
         return parsed.rows if len(kept) == len(ids) else take(parsed.rows, kept)
 
     @staticmethod
@@ -204,7 +212,7 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
         def plain(i: int) -> Any:
             return values[i].as_py() if isinstance(values, pa.Array) else int(values[i])
 
-        return [Reject(int(parsed.kept[i]) + 1, column, shorten(plain(i)), why) for i in np.flatnonzero(bad).tolist()]
+        return [Reject(int(parsed.kept[i]), column, shorten(plain(i)), why) for i in np.flatnonzero(bad).tolist()]
 
     def _same_type(self, column: str, kind: pa.DataType) -> None:
         before = self._id_types.get(column)
@@ -230,14 +238,16 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
             self.settings = self.settings._replace(dims=vectors.shape[1])
 
     def _known(self, ids: Ids, collect: bool = True) -> pa.Array:
-        given = ids if isinstance(ids, pa.Array) else pa.array(list(ids), self._id_type("subscriptions id"))
-        seen: set[object] = set()
+        given = _id_array(ids)
         known = self._registered(given)
+        seen: set[object] = set()
+        rejects = []
         for i, plain in enumerate(given.to_pylist()):
-            known[i] = known[i] and plain not in seen
+            if not known[i] or plain in seen:
+                why = "is given twice" if known[i] else "is not registered"
+                rejects.append(Reject(i + 1, "id", shorten(plain), why))
+                known[i] = False
             seen.add(plain)
-        unknown = np.flatnonzero(~known)
-        rejects = [Reject(int(i) + 1, "id", shorten(given[int(i)].as_py()), "is not registered") for i in unknown]
         if rejects and not collect:
             raise Rejected(rejects, "ids")
         self._handle(rejects, "ids")
@@ -249,3 +259,13 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
                 self._counters[found["values"]] += found["counts"]
             self._counters["delivery"] += pc.sum(changes["first"]).as_py()
         return changes
+
+
+def _id_array(ids: Ids) -> pa.Array:
+    if isinstance(ids, pa.Array | pa.ChunkedArray):
+        return ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
+    given = list(ids)
+    for plain, kind in ((int, pa.int64()), (str, pa.string())):
+        if all(isinstance(id, plain) and not isinstance(id, bool) for id in given):
+            return pa.array(given, kind)
+    raise ValueError("Ids are all integers or all text; these are mixed or something else.")

@@ -32,6 +32,8 @@ def write(
     """Write everything to a neighbouring folder first, then rename it: a snapshot is there whole or not at all."""
     if folder.exists():
         raise FileExistsError(f"A snapshot is written to a new folder, and {folder} exists already.")
+    if settings.words is not None and not isinstance(settings.words, Words):
+        raise TypeError("A snapshot can hold a model of class skyband.scoring.Words only; this engine has another.")
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:

@@ -7,6 +7,9 @@ then by stamp (larger is better); `sign` is 0 for a Boolean subscription, whose 
 Invariants, between steps: the row holds exactly the best `size` of its live candidates; `whole` says that it holds all
 of them, which it can only say while it is not full; `size >= min(k, live candidates)`; MEMBER marks the first k entries
 and no others; no entry has departed.
+
+Loops take the arrays they need out of their NamedTuples first: inside a loop each `buffers.score[at]` would count a
+reference up and down.
 """
 
 from typing import NamedTuple
@@ -91,11 +94,12 @@ def make_ghosts(capacity: int) -> Ghosts:
 @kernel
 def place_of(buffers: Buffers, row: int, score: float, stamp: int, stamps: Stamps) -> int:
     """How many entries of the row are better than this candidate."""
+    scores, items, recency = buffers.score, buffers.item, stamps.stamp
     start, sign = buffers.start[row], buffers.sign[row]
     i = buffers.size[row]
     while i > 0:
         at = start + i - 1
-        if not worse(sign * buffers.score[at], stamps.stamp[buffers.item[at] - stamps.base], sign * score, stamp):
+        if not worse(sign * scores[at], recency[items[at] - stamps.base], sign * score, stamp):
             break
         i -= 1
     return i
@@ -104,9 +108,9 @@ def place_of(buffers: Buffers, row: int, score: float, stamp: int, stamps: Stamp
 @kernel
 def find_item(buffers: Buffers, row: int, item: int) -> int:
     """The position of an item in the row, or -1."""
-    start = buffers.start[row]
+    items, start = buffers.item, buffers.start[row]
     for i in range(buffers.size[row]):
-        if buffers.item[start + i] == item:
+        if items[start + i] == item:
             return i
     return -1
 
@@ -124,29 +128,29 @@ def find_departed(buffers: Buffers, row: int, item: int) -> int:
 @kernel
 def remove_at(buffers: Buffers, row: int, position: int) -> None:
     """Take an entry out of the row; a member is kept among the departed until the step is settled."""
+    scores, items, marks = buffers.score, buffers.item, buffers.mark
     start = buffers.start[row]
     gone = start + position
-    if buffers.mark[gone] & MEMBER:
+    if marks[gone] & MEMBER:
         to = start + buffers.capacity[row] + buffers.departed[row]
-        buffers.score[to], buffers.item[to] = buffers.score[gone], buffers.item[gone]
+        scores[to], items[to] = scores[gone], items[gone]
         buffers.departed[row] += 1
     last = start + buffers.size[row] - 1
     for at in range(gone, last):
-        buffers.score[at] = buffers.score[at + 1]
-        buffers.item[at] = buffers.item[at + 1]
-        buffers.mark[at] = buffers.mark[at + 1]
+        scores[at], items[at], marks[at] = scores[at + 1], items[at + 1], marks[at + 1]
     buffers.size[row] -= 1
 
 
 @kernel
 def _is_outlived(buffers: Buffers, row: int, stamps: Stamps) -> bool:
     # k better and more recent entries: the last one can never be told again.
+    items, recency, base = buffers.item, stamps.stamp, stamps.base
     start = buffers.start[row]
     last = start + buffers.size[row] - 1
-    stamp = stamps.stamp[buffers.item[last] - stamps.base]
+    stamp = recency[items[last] - base]
     n_newer = 0
     for at in range(start, last):
-        if stamps.stamp[buffers.item[at] - stamps.base] > stamp:
+        if recency[items[at] - base] > stamp:
             n_newer += 1
     return n_newer >= buffers.k[row]
 
@@ -179,18 +183,17 @@ def insert(
     size, capacity = buffers.size[row], buffers.capacity[row]
     if position == size and not buffers.whole[row]:
         return False
+    scores, items, marks = buffers.score, buffers.item, buffers.mark
     start = buffers.start[row]
     if size == capacity:
-        if buffers.mark[start + size - 1] & DELIVERED and not (fades and _is_outlived(buffers, row, stamps)):
-            haunt(ghosts, step, row, buffers.item[start + size - 1])
+        if marks[start + size - 1] & DELIVERED and not (fades and _is_outlived(buffers, row, stamps)):
+            haunt(ghosts, step, row, items[start + size - 1])
         remove_at(buffers, row, size - 1)
         size -= 1
     for at in range(start + size, start + position, -1):
-        buffers.score[at] = buffers.score[at - 1]
-        buffers.item[at] = buffers.item[at - 1]
-        buffers.mark[at] = buffers.mark[at - 1]
+        scores[at], items[at], marks[at] = scores[at - 1], items[at - 1], marks[at - 1]
     at = start + position
-    buffers.score[at], buffers.item[at], buffers.mark[at] = score, item, mark
+    scores[at], items[at], marks[at] = score, item, mark
     buffers.size[row] = size + 1
     if size + 1 == capacity:
         buffers.whole[row] = False
@@ -200,11 +203,11 @@ def insert(
 @kernel
 def expire(buffers: Buffers, row: int, ages: Stamps, cut: int) -> int:
     """Remove every entry whose age is at most `cut`; returns the least age left, or the largest integer."""
-    start = buffers.start[row]
+    items, since, start = buffers.item, ages.stamp, buffers.start[row]
     i = 0
     oldest = np.iinfo(np.int64).max
     while i < buffers.size[row]:
-        age = ages.stamp[buffers.item[start + i] - ages.base]
+        age = since[items[start + i] - ages.base]
         if age <= cut:
             remove_at(buffers, row, i)
         else:
@@ -248,31 +251,30 @@ def tell_all_leave(buffers: Buffers, row: int, told: Told) -> None:
 @kernel
 def settle(buffers: Buffers, row: int, step: int, stamps: Stamps, told: Told) -> None:
     """Tell how the first k of the row differ from what was told before: leaves, then moves and enters by rank."""
-    start, k = buffers.start[row], buffers.k[row]
-    size = buffers.size[row]
-    n_top = min(k, size)
+    scores, items, marks = buffers.score, buffers.item, buffers.mark
+    start, size = buffers.start[row], buffers.size[row]
+    n_top = min(buffers.k[row], size)
     lo = told.length[0]
     for at in range(start + n_top, start + size):
-        if buffers.mark[at] & MEMBER:
-            buffers.mark[at] &= ~np.uint8(MEMBER)
-            _tell(told, step, row, buffers.item[at], LEAVE, buffers.score[at], 0, False)
+        if marks[at] & MEMBER:
+            marks[at] &= ~np.uint8(MEMBER)
+            _tell(told, step, row, items[at], LEAVE, scores[at], 0, False)
     first_departed = start + buffers.capacity[row]
     for at in range(first_departed, first_departed + buffers.departed[row]):
-        position = find_item(buffers, row, buffers.item[at])
+        position = find_item(buffers, row, items[at])
         if position < 0 or position >= n_top:
-            _tell(told, step, row, buffers.item[at], LEAVE, buffers.score[at], 0, False)
+            _tell(told, step, row, items[at], LEAVE, scores[at], 0, False)
     _sort_told(told, lo, buffers.sign[row], stamps)
     for i in range(n_top):
         at = start + i
-        if buffers.mark[at] & MEMBER:
+        if marks[at] & MEMBER:
             continue
-        was = find_departed(buffers, row, buffers.item[at])
+        was = find_departed(buffers, row, items[at])
         if was < 0:
-            first = not (buffers.mark[at] & DELIVERED)
-            _tell(told, step, row, buffers.item[at], ENTER, buffers.score[at], i + 1, first)
-        elif buffers.score[was] != buffers.score[at]:
-            _tell(told, step, row, buffers.item[at], MOVE, buffers.score[at], i + 1, False)
-        buffers.mark[at] |= np.uint8(MEMBER | DELIVERED)
+            _tell(told, step, row, items[at], ENTER, scores[at], i + 1, not marks[at] & DELIVERED)
+        elif scores[was] != scores[at]:
+            _tell(told, step, row, items[at], MOVE, scores[at], i + 1, False)
+        marks[at] |= np.uint8(MEMBER | DELIVERED)
     buffers.departed[row] = 0
 
 

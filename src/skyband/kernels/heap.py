@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skyband.kernels.compile import kernel
+from skyband.kernels.compile import inlined, kernel
 
 
 class Heap(NamedTuple):
@@ -25,7 +25,7 @@ def make_heap(capacity: int) -> Heap:
     return Heap(np.zeros(capacity), np.zeros(capacity, np.int64), np.zeros(capacity, np.int64))
 
 
-@kernel
+@inlined
 def worse(key_a: float, stamp_a: int, key_b: float, stamp_b: int) -> bool:
     """Whether a comes after b in the total order."""
     return key_a > key_b or (key_a == key_b and stamp_a < stamp_b)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband.kernels.buffer import Buffers, Ghosts, Stamps, Told, expire, insert, settle, tell_all_leave
-from skyband.kernels.compile import kernel
+from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.heap import Heap, heap_push, heap_sort, worse
 from skyband.kernels.score import (
     Contents,
@@ -19,15 +19,16 @@ from skyband.kernels.score import (
     direction,
     gate_of,
     raw_score,
-    say,
-    score_block,
     score_run,
-    unsay,
+    score_tile,
 )
 from skyband.kernels.slots import BLOCK
 
+UNBOUNDED = 0
 TIME = 1
 COUNT = 2
+# Publications scored at a time: for a block of slots, few enough to stay in the first cache, and for one slot.
+TILE = 8
 RUN = 1024
 LARGEST = np.iinfo(np.int64).max
 
@@ -35,7 +36,9 @@ LARGEST = np.iinfo(np.int64).max
 class Rules(NamedTuple):
     """For each slot, what it admits: `gate` bounds directed scores, `limit` is the directed threshold or +inf.
 
-    `oldest` is the least age in the slot's row (a time for time windows, a stamp for count windows).
+    `oldest` is the least age in the slot's row (a time for time windows, a stamp for count windows, the largest integer
+    where there is none or nothing ends). `due` bounds, for each block, the time and the stamp at which an entry of one
+    of its rows is over.
     """
 
     gate: npt.NDArray[np.float64]
@@ -43,6 +46,7 @@ class Rules(NamedTuple):
     window_kind: npt.NDArray[np.int8]
     window_size: npt.NDArray[np.int64]
     oldest: npt.NDArray[np.int64]
+    due: npt.NDArray[np.int64]
 
 
 class Live(NamedTuple):
@@ -73,23 +77,26 @@ class Steps(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working space, and `counts`: rows searched again, publications scored on the way."""
+    """Working space: weights by term, scores of a tile and of a run, rows to settle, a heap.
+
+    `counts` adds up the rows searched from scratch, and the publications scored on the way.
+    """
 
     said: npt.NDArray[np.float64]
-    directed: npt.NDArray[np.float64]
+    tile: npt.NDArray[np.float64]
+    run: npt.NDArray[np.float64]
     dirty: npt.NDArray[np.bool_]
     heap: Heap
     counts: npt.NDArray[np.int64]
 
 
-@kernel
+@inlined
 def _cut(rules: Rules, slot: int, now: int, stamps_end: int) -> int:
-    """The largest age that is over, in the unit of the slot's window; -1 - LARGEST where nothing ends."""
-    if rules.window_kind[slot] == TIME:
-        return now - rules.window_size[slot]
-    if rules.window_kind[slot] == COUNT:
-        return stamps_end - rules.window_size[slot] - 1
-    return -LARGEST - 1
+    """The largest age that is over, in the unit of the slot's window; the least integer where nothing ends."""
+    if rules.window_kind[slot] == UNBOUNDED:
+        return -LARGEST - 1
+    latest = now if rules.window_kind[slot] == TIME else stamps_end - 1
+    return latest - rules.window_size[slot]
 
 
 @kernel
@@ -99,7 +106,22 @@ def _ages(rules: Rules, slot: int, live: Live) -> Stamps:
     return Stamps(live.stamp, live.base)
 
 
-@kernel
+@inlined
+def _note_age(rules: Rules, slot: int, live: Live, index: int) -> None:
+    if rules.window_kind[slot] != UNBOUNDED:
+        age = live.ts[index] if rules.window_kind[slot] == TIME else live.stamp[index]
+        rules.oldest[slot] = min(rules.oldest[slot], age)
+        _note_due(rules, slot)
+
+
+@inlined
+def _note_due(rules: Rules, slot: int) -> None:
+    if rules.oldest[slot] < LARGEST:
+        block, unit = slot // BLOCK, rules.window_kind[slot] - TIME
+        rules.due[block, unit] = min(rules.due[block, unit], rules.oldest[slot] + rules.window_size[slot])
+
+
+@inlined
 def _set_gate(questions: Questions, rules: Rules, buffers: Buffers, slot: int) -> None:
     kind = questions.kinds[slot // BLOCK]
     key = rules.limit[slot]
@@ -114,6 +136,48 @@ def _set_gate(questions: Questions, rules: Rules, buffers: Buffers, slot: int) -
 
 
 @kernel
+def _collect(
+    questions: Questions,
+    rules: Rules,
+    buffers: Buffers,
+    contents: Contents,
+    live: Live,
+    slot: int,
+    hi: int,
+    cut: int,
+    scratch: Scratch,
+) -> int:
+    """Put the best live publications that come after the row's last entry into the heap; returns how many."""
+    kind, sign = questions.kinds[slot // BLOCK], buffers.sign[slot]
+    size, room = buffers.size[slot], buffers.capacity[slot] - buffers.size[slot]
+    ages, heap, directed = _ages(rules, slot, live).stamp, scratch.heap, scratch.run
+    last_key, last_stamp = -np.inf, LARGEST
+    if size > 0:
+        last = buffers.start[slot] + size - 1
+        last_key, last_stamp = sign * buffers.score[last], live.stamp[buffers.item[last] - live.base]
+    bound = gate_of(kind, rules.limit[slot])
+    n_kept = 0
+    for lo in range(live.head, hi, RUN):
+        end = min(lo + RUN, hi)
+        score_run(questions, slot, contents, lo, end, scratch.said, directed)
+        for i in range(end - lo):
+            if directed[i] > bound or directed[i] == np.inf:
+                continue
+            p = lo + i
+            if live.stamp[p] < live.floor or ages[p] <= cut:
+                continue
+            score = raw_score(kind, directed[i])
+            key = sign * score
+            if direction(kind) * score <= rules.limit[slot] and worse(key, live.stamp[p], last_key, last_stamp):
+                n_kept = heap_push(heap, n_kept, room, key, live.stamp[p], p)
+                if n_kept == room and sign != 0.0:
+                    bound = min(bound, gate_of(kind, heap.keys[0]))
+    scratch.counts[1] += max(hi - live.head, 0)
+    heap_sort(heap, n_kept)
+    return n_kept
+
+
+@kernel
 def _refill(
     questions: Questions,
     rules: Rules,
@@ -125,111 +189,159 @@ def _refill(
     cut: int,
     scratch: Scratch,
 ) -> None:
-    """Add to the row the best live publications that come after its last entry."""
-    kind = questions.kinds[slot // BLOCK]
-    size, room = buffers.size[slot], buffers.capacity[slot] - buffers.size[slot]
-    start, sign = buffers.start[slot], buffers.sign[slot]
-    ages = _ages(rules, slot, live)
-    last_key, last_stamp = -np.inf, LARGEST
-    if size > 0:
-        last = start + size - 1
-        last_key, last_stamp = sign * buffers.score[last], live.stamp[buffers.item[last] - live.base]
-    n_kept = 0
-    n_found = 0
-    lo = live.head
-    while lo < hi:
-        end = min(lo + RUN, hi)
-        score_run(questions, slot, contents, lo, end, scratch.said, scratch.directed)
-        scratch.counts[1] += end - lo
-        for p in range(lo, end):
-            directed = scratch.directed[p - lo]
-            if live.stamp[p] < live.floor or ages.stamp[p] <= cut or directed == np.inf:
-                continue
-            score = raw_score(kind, directed)
-            if direction(kind) * score > rules.limit[slot]:
-                continue
-            key = sign * score
-            if worse(key, live.stamp[p], last_key, last_stamp):
-                n_found += 1
-                n_kept = heap_push(scratch.heap, n_kept, room, key, live.stamp[p], p)
-        lo = end
-    heap_sort(scratch.heap, n_kept)
+    """Search everything live for the row, which is left full or whole."""
+    n_kept = _collect(questions, rules, buffers, contents, live, slot, hi, cut, scratch)
+    kind, end = questions.kinds[slot // BLOCK], buffers.start[slot] + buffers.size[slot]
     for i in range(n_kept):
         p = scratch.heap.items[i]
-        at = start + size + i
-        score_run(questions, slot, contents, p, p + 1, scratch.said, scratch.directed)
-        buffers.score[at] = raw_score(kind, scratch.directed[0])
-        buffers.item[at] = p + live.base
-        buffers.mark[at] = 0
-        rules.oldest[slot] = min(rules.oldest[slot], ages.stamp[p])
-    buffers.size[slot] = size + n_kept
-    buffers.whole[slot] = n_found == n_kept and n_kept < room
+        # The key of a Boolean subscription is 0 whatever the score, so the score is computed once more.
+        score_run(questions, slot, contents, p, p + 1, scratch.said, scratch.run)
+        buffers.score[end + i] = raw_score(kind, scratch.run[0])
+        buffers.item[end + i] = p + live.base
+        buffers.mark[end + i] = 0
+        _note_age(rules, slot, live, p)
+    buffers.size[slot] += n_kept
+    buffers.whole[slot] = buffers.size[slot] < buffers.capacity[slot]
     scratch.counts[0] += 1
 
 
 @kernel
-def _settle_block(
+def _settle_row(
     questions: Questions,
     rules: Rules,
     buffers: Buffers,
     contents: Contents,
     live: Live,
-    block: int,
+    slot: int,
     step: int,
     steps: Steps,
     scratch: Scratch,
     told: Told,
 ) -> None:
-    for i in range(BLOCK):
-        slot = block * BLOCK + i
+    """Search for the row if it runs short, and tell."""
+    if buffers.size[slot] < buffers.k[slot] and not buffers.whole[slot]:
         cut = _cut(rules, slot, steps.now[step], steps.stamps_end[step])
-        if rules.oldest[slot] <= cut:
-            rules.oldest[slot] = expire(buffers, slot, _ages(rules, slot, live), cut)
-            scratch.dirty[i] = True
-        if scratch.dirty[i]:
-            if buffers.size[slot] < buffers.k[slot] and not buffers.whole[slot]:
-                _refill(questions, rules, buffers, contents, live, slot, steps.end[step], cut, scratch)
-            settle(buffers, slot, steps.offset + step, Stamps(live.stamp, live.base), told)
-            _set_gate(questions, rules, buffers, slot)
-            scratch.dirty[i] = False
+        _refill(questions, rules, buffers, contents, live, slot, steps.end[step], cut, scratch)
+    settle(buffers, slot, steps.offset + step, Stamps(live.stamp, live.base), told)
+    _set_gate(questions, rules, buffers, slot)
 
 
 @kernel
-def _arrive(
+def _expire_block(
+    rules: Rules, buffers: Buffers, live: Live, block: int, now: int, stamps_end: int, dirty: npt.NDArray[np.bool_]
+) -> None:
+    """Take out of the rows what is over, and mark those rows."""
+    rules.due[block, 0] = rules.due[block, 1] = LARGEST
+    for i in range(BLOCK):
+        slot = block * BLOCK + i
+        cut = _cut(rules, slot, now, stamps_end)
+        if rules.oldest[slot] <= cut:
+            rules.oldest[slot] = expire(buffers, slot, _ages(rules, slot, live), cut)
+            dirty[i] = True
+        _note_due(rules, slot)
+
+
+@inlined
+def _is_wanted(gate: npt.NDArray[np.float64], directed: npt.NDArray[np.float64], row: int) -> bool:
+    """Whether the gate of any slot of a block lets its score pass."""
+    for i in range(BLOCK):
+        if directed[row, i] <= gate[i]:
+            return True
+    return False
+
+
+@inlined
+def _offer(
+    questions: Questions,
+    rules: Rules,
+    buffers: Buffers,
+    live: Live,
+    block: int,
+    gate: npt.NDArray[np.float64],
+    publication: int,
+    row: int,
+    step: int,
+    scratch: Scratch,
+    ghosts: Ghosts,
+) -> bool:
+    """Offer a publication to the slots of a block that may want it; returns whether any took it."""
+    kind, taken = questions.kinds[block], False
+    for i in range(BLOCK):
+        directed = scratch.tile[row, i]
+        if directed > gate[i] or directed == np.inf:
+            continue
+        slot = block * BLOCK + i
+        score = raw_score(kind, directed)
+        if direction(kind) * score > rules.limit[slot]:
+            continue
+        stamps = Stamps(live.stamp, live.base)
+        if insert(buffers, slot, score, publication + live.base, 0, stamps, True, step, ghosts):
+            _note_age(rules, slot, live, publication)
+            _set_gate(questions, rules, buffers, slot)
+            scratch.dirty[i] = taken = True
+    return taken
+
+
+@kernel
+def _most_told(buffers: Buffers, block: int) -> tuple[int, int]:
+    """How many changes and how many ghosts a step can bring in a block, at most."""
+    n_changes, n_ghosts = 0, 0
+    for slot in range(block * BLOCK, (block + 1) * BLOCK):
+        n_changes += 2 * buffers.k[slot]
+        n_ghosts += buffers.capacity[slot]
+    return n_changes, n_ghosts
+
+
+@kernel
+def _scan_block(
+    block: int,
+    first_step: int,
     questions: Questions,
     rules: Rules,
     buffers: Buffers,
     contents: Contents,
     live: Live,
-    block: int,
-    publication: int,
-    step: int,
+    steps: Steps,
     scratch: Scratch,
+    told: Told,
     ghosts: Ghosts,
-) -> None:
-    """Offer one publication to the slots of a block."""
-    kind = questions.kinds[block]
-    score_block(questions, block, contents, publication, scratch.said, scratch.directed)
-    gate = rules.gate[block * BLOCK : (block + 1) * BLOCK]
-    for i in range(BLOCK):
-        if scratch.directed[i] <= gate[i] and scratch.directed[i] < np.inf:
-            slot = block * BLOCK + i
-            score = raw_score(kind, scratch.directed[i])
-            if direction(kind) * score > rules.limit[slot]:
-                continue
-            item = publication + live.base
-            stamps = Stamps(live.stamp, live.base)
-            if insert(buffers, slot, score, item, 0, stamps, True, step, ghosts):
-                age = live.ts[publication] if rules.window_kind[slot] == TIME else live.stamp[publication]
-                rules.oldest[slot] = min(rules.oldest[slot], age)
-                _set_gate(questions, rules, buffers, slot)
-                scratch.dirty[i] = True
+) -> int:
+    """Work through the steps for one block; returns the first one that there was no room for."""
+    gate, dirty = rules.gate[block * BLOCK : (block + 1) * BLOCK], scratch.dirty
+    n_changes, n_ghosts = _most_told(buffers, block)
+    publication = steps.first if first_step == 0 else steps.end[first_step - 1]
+    scored_from, scored_to = publication, publication
+    for step in range(first_step, len(steps.end)):
+        if told.length[0] + n_changes > len(told.step) or ghosts.length[0] + n_ghosts > len(ghosts.step):
+            return step
+        touched = False
+        while publication < steps.end[step]:
+            if publication == scored_to:
+                scored_from, scored_to = publication, min(publication + TILE, steps.end[-1])
+                score_tile(questions, block, contents, scored_from, scored_to, scratch.said, scratch.tile)
+            row = publication - scored_from
+            if _is_wanted(gate, scratch.tile, row):
+                told_as = steps.offset + step
+                touched |= _offer(
+                    questions, rules, buffers, live, block, gate, publication, row, told_as, scratch, ghosts
+                )
+            publication += 1
+        if rules.due[block, 0] <= steps.now[step] or rules.due[block, 1] < steps.stamps_end[step]:
+            _expire_block(rules, buffers, live, block, steps.now[step], steps.stamps_end[step], dirty)
+            touched = True
+        if touched:
+            for i in range(BLOCK):
+                if dirty[i]:
+                    slot = block * BLOCK + i
+                    _settle_row(questions, rules, buffers, contents, live, slot, step, steps, scratch, told)
+                    dirty[i] = False
+    return len(steps.end)
 
 
 @kernel
 def scan(
-    n_blocks: int,
     since: npt.NDArray[np.int64],
+    n_blocks: int,
     questions: Questions,
     rules: Rules,
     buffers: Buffers,
@@ -245,22 +357,10 @@ def scan(
     Returns False, with `since` set to where to go on, when `told` or `ghosts` has no room for the next step.
     """
     for block in range(since[0], n_blocks):
-        n_tellable, n_entries = 0, 0
-        for slot in range(block * BLOCK, (block + 1) * BLOCK):
-            n_tellable += 2 * buffers.k[slot]
-            n_entries += buffers.capacity[slot]
-        for step in range(since[1], len(steps.end)):
-            told_room = len(told.step) - told.length[0]
-            if told_room < n_tellable or len(ghosts.step) - ghosts.length[0] < n_entries:
-                since[0], since[1] = block, step
-                return False
-            begin = steps.first if step == 0 else steps.end[step - 1]
-            for publication in range(begin, steps.end[step]):
-                say(contents, publication, scratch.said)
-                told_as = steps.offset + step
-                _arrive(questions, rules, buffers, contents, live, block, publication, told_as, scratch, ghosts)
-                unsay(contents, publication, scratch.said)
-            _settle_block(questions, rules, buffers, contents, live, block, step, steps, scratch, told)
+        reached = _scan_block(block, since[1], questions, rules, buffers, contents, live, steps, scratch, told, ghosts)
+        if reached < len(steps.end):
+            since[0], since[1] = block, reached
+            return False
         since[1] = 0
     return True
 
@@ -283,22 +383,22 @@ def fill(
         slot = slots[i]
         if len(told.step) - told.length[0] < 2 * buffers.k[slot]:
             return i
-        cut = _cut(rules, slot, steps.now[0], steps.stamps_end[0])
-        _refill(questions, rules, buffers, contents, live, slot, steps.end[0], cut, scratch)
-        settle(buffers, slot, 0, Stamps(live.stamp, live.base), told)
-        _set_gate(questions, rules, buffers, slot)
+        _settle_row(questions, rules, buffers, contents, live, slot, 0, steps, scratch, told)
     return len(slots)
 
 
 @kernel
 def refresh_oldest(rules: Rules, buffers: Buffers, live: Live) -> None:
     """Find the least age of each row of a count window again, after late arrivals have moved the stamps."""
+    for block in range(len(rules.due)):
+        rules.due[block, 1] = LARGEST
     for slot in range(len(rules.oldest)):
         if rules.window_kind[slot] == COUNT:
             oldest = LARGEST
             for at in range(buffers.start[slot], buffers.start[slot] + buffers.size[slot]):
                 oldest = min(oldest, live.stamp[buffers.item[at] - live.base])
             rules.oldest[slot] = oldest
+            _note_due(rules, slot)
 
 
 @kernel

@@ -1,9 +1,12 @@
-"""Scores of a block of subscriptions against one publication, and of one subscription against a run of publications.
+"""Scores of a block of subscriptions for a few publications, and of one subscription for a run of publications.
 
 A block is `BLOCK` slots of one kind; its numbers lie dimension by dimension, so the inner loops run over contiguous
 slots. What comes out is the *directed* score, smaller is better: the distance (squared for EUCLIDEAN: the root is taken
 of the few that matter), the negated sum, cosine or place-and-words score; +inf where a publication does not match.
 The additions happen in the order of `skyband.scoring`, so the results are equal to the last bit.
+
+Inner loops run over slices by an index that starts at 0: the compiler cannot see that `block * BLOCK + i` is not
+negative, checks each access for Python's indexing from the end, and does not vectorise.
 """
 
 from typing import NamedTuple
@@ -11,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skyband.kernels.compile import kernel
+from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.slots import BLOCK
 
 EUCLIDEAN = 0
@@ -53,7 +56,7 @@ class Contents(NamedTuple):
     diagonal: float
 
 
-@kernel
+@inlined
 def raw_score(kind: int, directed: float) -> float:
     """The score a user sees."""
     if kind == EUCLIDEAN:
@@ -61,13 +64,13 @@ def raw_score(kind: int, directed: float) -> float:
     return directed if kind == CHEBYSHEV else -directed
 
 
-@kernel
+@inlined
 def direction(kind: int) -> float:
     """1 where smaller scores are better, -1 where larger ones are."""
     return 1.0 if kind <= CHEBYSHEV else -1.0
 
 
-@kernel
+@inlined
 def gate_of(kind: int, key: float) -> float:
     """A bound on directed scores that no candidate with this key, or a better one, exceeds."""
     if kind == EUCLIDEAN:
@@ -75,62 +78,68 @@ def gate_of(kind: int, key: float) -> float:
     return key
 
 
-@kernel
-def _place_score(
-    questions: Questions, slot: int, dx: float, dy: float, contents: Contents, said: npt.NDArray[np.float64]
+@inlined
+def _relevance(
+    terms: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.float64],
+    start: int,
+    end: int,
+    said: npt.NDArray[np.float64],
 ) -> float:
+    """The sum over the shared terms, or -1 where there is none."""
     relevance = 0.0
     shares = False
-    start = questions.term_start[slot]
-    for at in range(start, start + questions.term_count[slot]):
-        weight = said[questions.terms[at]]
+    for at in range(start, end):
+        weight = said[terms[at]]
         if weight > 0.0:
             shares = True
-            relevance += questions.term_weights[at] * weight
-    if not shares:
-        return np.inf
-    nearness = 1.0 - np.sqrt(dx * dx + dy * dy) / contents.diagonal
-    alpha = questions.alpha[slot]
+            relevance += weights[at] * weight
+    return relevance if shares else -1.0
+
+
+@inlined
+def _place_score(alpha: float, dx: float, dy: float, diagonal: float, relevance: float) -> float:
+    nearness = 1.0 - np.sqrt(dx * dx + dy * dy) / diagonal
     return -(alpha * nearness + (1.0 - alpha) * relevance)
 
 
-@kernel
-def score_block(
-    questions: Questions,
-    block: int,
+@inlined
+def _say(contents: Contents, publication: int, said: npt.NDArray[np.float64]) -> None:
+    """Write a publication's weights at its terms."""
+    terms, weights, start = contents.terms, contents.term_weights, contents.term_start[publication]
+    for at in range(start, start + contents.term_count[publication]):
+        said[terms[at]] = weights[at]
+
+
+@inlined
+def _unsay(contents: Contents, publication: int, said: npt.NDArray[np.float64]) -> None:
+    """Take them back."""
+    terms, start = contents.terms, contents.term_start[publication]
+    for at in range(start, start + contents.term_count[publication]):
+        said[terms[at]] = 0.0
+
+
+@inlined
+def _score_points(
+    kind: int,
+    centre: npt.NDArray[np.float64],
+    weight: npt.NDArray[np.float64],
+    norm: npt.NDArray[np.float64],
     contents: Contents,
     publication: int,
-    said: npt.NDArray[np.float64],
     directed: npt.NDArray[np.float64],
 ) -> None:
-    """Directed scores of one publication for the slots of a block.
-
-    `said` holds the publication's weight at each of its terms and 0 elsewhere (see `say`).
-    """
-    kind = questions.kinds[block]
-    centre = questions.centre[block]
-    if kind == PLACE:
-        x, y = contents.point[0, publication], contents.point[1, publication]
-        signature = contents.signature[publication]
-        for i in range(BLOCK):
-            slot = block * BLOCK + i
-            if questions.signature[slot] & signature == 0:
-                directed[i] = np.inf
-            else:
-                directed[i] = _place_score(questions, slot, x - centre[0, i], y - centre[1, i], contents, said)
-        return
     for i in range(BLOCK):
         directed[i] = 0.0
-    for j in range(centre.shape[0]):
+    for j in range(len(centre)):
         x = contents.point[j, publication]
         if kind == EUCLIDEAN:
             for i in range(BLOCK):
                 difference = x - centre[j, i]
                 directed[i] += difference * difference
         elif kind == CHEBYSHEV:
-            weight = questions.weight[block, j]
             for i in range(BLOCK):
-                directed[i] = max(directed[i], weight[i] * abs(x - centre[j, i]))
+                directed[i] = max(directed[i], weight[j, i] * abs(x - centre[j, i]))
         else:
             for i in range(BLOCK):
                 directed[i] += centre[j, i] * x
@@ -138,26 +147,59 @@ def score_block(
         for i in range(BLOCK):
             directed[i] = -directed[i]
     elif kind == COSINE:
-        norm = contents.norm[publication]
         for i in range(BLOCK):
-            lengths = questions.norm[block * BLOCK + i] * norm
+            lengths = norm[i] * contents.norm[publication]
             directed[i] = -(directed[i] / lengths) if lengths > 0.0 else -0.0
 
 
 @kernel
-def say(contents: Contents, publication: int, said: npt.NDArray[np.float64]) -> None:
-    """Write a publication's weights at its terms."""
-    start = contents.term_start[publication]
-    for at in range(start, start + contents.term_count[publication]):
-        said[contents.terms[at]] = contents.term_weights[at]
+def _score_places(
+    questions: Questions,
+    block: int,
+    contents: Contents,
+    publication: int,
+    said: npt.NDArray[np.float64],
+    directed: npt.NDArray[np.float64],
+) -> None:
+    x, y = contents.point[0, publication], contents.point[1, publication]
+    signature, diagonal = contents.signature[publication], contents.diagonal
+    slots = slice(block * BLOCK, (block + 1) * BLOCK)
+    signatures, centre, alpha = questions.signature[slots], questions.centre[block], questions.alpha[slots]
+    start, n_terms = questions.term_start[slots], questions.term_count[slots]
+    terms, weights = questions.terms, questions.term_weights
+    _say(contents, publication, said)
+    for i in range(BLOCK):
+        directed[i] = np.inf
+        if signatures[i] & signature != 0:
+            relevance = _relevance(terms, weights, start[i], start[i] + n_terms[i], said)
+            if relevance >= 0.0:
+                directed[i] = _place_score(alpha[i], x - centre[0, i], y - centre[1, i], diagonal, relevance)
+    _unsay(contents, publication, said)
 
 
 @kernel
-def unsay(contents: Contents, publication: int, said: npt.NDArray[np.float64]) -> None:
-    """Take them back."""
-    start = contents.term_start[publication]
-    for at in range(start, start + contents.term_count[publication]):
-        said[contents.terms[at]] = 0.0
+def score_tile(
+    questions: Questions,
+    block: int,
+    contents: Contents,
+    lo: int,
+    hi: int,
+    said: npt.NDArray[np.float64],
+    directed: npt.NDArray[np.float64],
+) -> None:
+    """Directed scores of the publications lo to hi for the slots of a block, a row of `directed` each.
+
+    `said` is scratch as long as the vocabulary, all zero before and after.
+    """
+    kind = questions.kinds[block]
+    if kind == PLACE:
+        for row in range(hi - lo):
+            _score_places(questions, block, contents, lo + row, said, directed[row])
+        return
+    centre, weight = questions.centre[block], questions.weight[block]
+    norm = questions.norm[block * BLOCK : (block + 1) * BLOCK]
+    for row in range(hi - lo):
+        _score_points(kind, centre, weight, norm, contents, lo + row, directed[row])
 
 
 @kernel
@@ -167,40 +209,35 @@ def score_run(
     contents: Contents,
     lo: int,
     hi: int,
-    asked: npt.NDArray[np.float64],
+    said: npt.NDArray[np.float64],
     directed: npt.NDArray[np.float64],
 ) -> None:
-    """Directed scores of the publications lo to hi for one slot, written from index 0.
-
-    `asked` is scratch as long as the vocabulary, all zero before and after.
-    """
+    """Directed scores of the publications lo to hi for one slot, written from index 0; `said` as in `score_tile`."""
     block, i = slot // BLOCK, slot % BLOCK
     kind = questions.kinds[block]
-    n = hi - lo
     if kind == PLACE:
-        _place_run(questions, slot, contents, lo, hi, asked, directed)
+        _place_run(questions, slot, contents, lo, hi, said, directed)
         return
-    for p in range(n):
+    for p in range(hi - lo):
         directed[p] = 0.0
     for j in range(contents.point.shape[0]):
-        c = questions.centre[block, j, i]
-        point = contents.point[j, lo:hi]
+        c, point = questions.centre[block, j, i], contents.point[j, lo:hi]
         if kind == EUCLIDEAN:
-            for p in range(n):
+            for p in range(hi - lo):
                 difference = point[p] - c
                 directed[p] += difference * difference
         elif kind == CHEBYSHEV:
             weight = questions.weight[block, j, i]
-            for p in range(n):
+            for p in range(hi - lo):
                 directed[p] = max(directed[p], weight * abs(point[p] - c))
         else:
-            for p in range(n):
+            for p in range(hi - lo):
                 directed[p] += c * point[p]
     if kind == SUM:
-        for p in range(n):
+        for p in range(hi - lo):
             directed[p] = -directed[p]
     elif kind == COSINE:
-        for p in range(n):
+        for p in range(hi - lo):
             lengths = questions.norm[slot] * contents.norm[lo + p]
             directed[p] = -(directed[p] / lengths) if lengths > 0.0 else -0.0
 
@@ -215,14 +252,18 @@ def _place_run(
     said: npt.NDArray[np.float64],
     directed: npt.NDArray[np.float64],
 ) -> None:
-    centre = questions.centre[slot // BLOCK]
-    x, y = centre[0, slot % BLOCK], centre[1, slot % BLOCK]
-    for p in range(lo, hi):
-        if questions.signature[slot] & contents.signature[p] == 0:
-            directed[p - lo] = np.inf
-            continue
-        # The additions must run in the subscription's own order, so it is the publication that is spread out.
-        say(contents, p, said)
-        dx, dy = contents.point[0, p] - x, contents.point[1, p] - y
-        directed[p - lo] = _place_score(questions, slot, dx, dy, contents, said)
-        unsay(contents, p, said)
+    block, i = slot // BLOCK, slot % BLOCK
+    x, y, alpha = questions.centre[block, 0, i], questions.centre[block, 1, i], questions.alpha[slot]
+    start, end = questions.term_start[slot], questions.term_start[slot] + questions.term_count[slot]
+    terms, weights, signature = questions.terms, questions.term_weights, questions.signature[slot]
+    signatures, point, diagonal = contents.signature[lo:hi], contents.point, contents.diagonal
+    for p in range(hi - lo):
+        directed[p] = np.inf
+        if signature & signatures[p] != 0:
+            # The additions must run in the subscription's own order, so it is the publication that is spread out.
+            _say(contents, lo + p, said)
+            relevance = _relevance(terms, weights, start, end, said)
+            if relevance >= 0.0:
+                dx, dy = point[0, lo + p] - x, point[1, lo + p] - y
+                directed[p] = _place_score(alpha, dx, dy, diagonal, relevance)
+            _unsay(contents, lo + p, said)

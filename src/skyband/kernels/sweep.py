@@ -21,7 +21,7 @@ from skyband.kernels.buffer import (
     remove_at,
     settle,
 )
-from skyband.kernels.compile import kernel
+from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.heap import Heap, heap_push, heap_sort, worse
 from skyband.kernels.slots import BLOCK
 
@@ -46,16 +46,25 @@ class ObjectChanges(NamedTuple):
 
 
 class Ranges(NamedTuple):
-    """Ranges as (block, dimension, slot within block), both ends included, and which rows wait to be settled."""
+    """Ranges as (block, dimension, slot within block), both ends included.
+
+    By (block, slot within block): `gate` is the largest y that can be in the row or enter it, `dirty` says that the row
+    waits to be settled.
+    """
 
     lo: npt.NDArray[np.float64]
     hi: npt.NDArray[np.float64]
+    gate: npt.NDArray[np.float64]
     dirty: npt.NDArray[np.bool_]
 
 
 class Inside(NamedTuple):
-    """Scratch: which slots of a block hold a point before and after a change, a heap, and counts of searches."""
+    """Scratch: where an object was, the slots of a block that a change concerns by what was and by what is, a heap.
 
+    `counts` adds up the rows searched from scratch, and the objects looked at on the way.
+    """
+
+    x: npt.NDArray[np.float64]
     before: npt.NDArray[np.bool_]
     after: npt.NDArray[np.bool_]
     heap: Heap
@@ -63,14 +72,28 @@ class Inside(NamedTuple):
 
 
 @kernel
-def _holds(ranges: Ranges, block: int, x: npt.NDArray[np.float64], alive: bool, inside: npt.NDArray[np.bool_]) -> None:
+def _mark_concerned(
+    ranges: Ranges, block: int, x: npt.NDArray[np.float64], y: float, alive: bool, marks: npt.NDArray[np.bool_]
+) -> None:
+    """Mark the slots of a block whose range holds x and whose row may hold y."""
+    gate = ranges.gate[block]
     for i in range(BLOCK):
-        inside[i] = alive
+        marks[i] = alive & (y <= gate[i])
     if alive:
+        lo, hi = ranges.lo[block], ranges.hi[block]
         for j in range(len(x)):
-            lo, hi = ranges.lo[block, j], ranges.hi[block, j]
             for i in range(BLOCK):
-                inside[i] &= (lo[i] <= x[j]) & (x[j] <= hi[i])
+                marks[i] &= (lo[j, i] <= x[j]) & (x[j] <= hi[j, i])
+
+
+@inlined
+def _set_gate(ranges: Ranges, buffers: Buffers, slot: int) -> None:
+    # A row that is not whole admits only what is no worse than its last entry, and holds nothing worse.
+    gate = np.inf
+    if not buffers.whole[slot]:
+        size = buffers.size[slot]
+        gate = buffers.score[buffers.start[slot] + size - 1] if size > 0 else -np.inf
+    ranges.gate[slot // BLOCK, slot % BLOCK] = gate
 
 
 @kernel
@@ -106,24 +129,25 @@ def _search(ranges: Ranges, buffers: Buffers, objects: Objects, n_objects: int, 
     if size > 0:
         last = start + size - 1
         last_y, last_label = buffers.score[last], objects.label[buffers.item[last]]
-    n_kept, n_found = 0, 0
+    n_kept = 0
+    x, y, alive, label, heap = objects.x, objects.y, objects.alive, objects.label, scratch.heap
+    lo, hi = ranges.lo[block, :, i], ranges.hi[block, :, i]
     for object in range(n_objects):
-        if not objects.alive[object]:
+        if not alive[object]:
             continue
         inside = True
-        for j in range(objects.x.shape[0]):
-            x = objects.x[j, object]
-            inside &= (ranges.lo[block, j, i] <= x) & (x <= ranges.hi[block, j, i])
-        if inside and worse(objects.y[object], objects.label[object], last_y, last_label):
-            n_found += 1
-            n_kept = heap_push(scratch.heap, n_kept, room, objects.y[object], objects.label[object], object)
-    heap_sort(scratch.heap, n_kept)
+        for j in range(len(lo)):
+            inside &= (lo[j] <= x[j, object]) & (x[j, object] <= hi[j])
+        # Most are worse than all that is kept, and a call for each would cost more than the comparison.
+        promising = inside and (n_kept < room or y[object] <= heap.keys[0])
+        if promising and worse(y[object], label[object], last_y, last_label):
+            n_kept = heap_push(heap, n_kept, room, y[object], label[object], object)
+    heap_sort(heap, n_kept)
     for n in range(n_kept):
         at = start + size + n
-        buffers.score[at], buffers.item[at] = scratch.heap.keys[n], scratch.heap.items[n]
-        buffers.mark[at] = 0
+        buffers.score[at], buffers.item[at], buffers.mark[at] = heap.keys[n], heap.items[n], 0
     buffers.size[slot] = size + n_kept
-    buffers.whole[slot] = n_found == n_kept and n_kept < room
+    buffers.whole[slot] = n_kept < room
     scratch.counts[0] += 1
     scratch.counts[1] += n_objects
 
@@ -141,18 +165,21 @@ def _change_object(
     ghosts: Ghosts,
 ) -> None:
     object, alive = changes.object[change], changes.alive[change]
-    was_alive, x_before = objects.alive[object], objects.x[:, object].copy()
+    was_alive, y_before, x_before = objects.alive[object], objects.y[object], scratch.x
+    for j in range(len(x_before)):
+        x_before[j] = objects.x[j, object]
     objects.alive[object], objects.y[object] = alive, changes.y[change]
     objects.x[:, object] = changes.x[change]
+    x, y, before, after = changes.x[change], changes.y[change], scratch.before, scratch.after
     for block in range(n_blocks):
-        _holds(ranges, block, x_before, was_alive, scratch.before)
-        _holds(ranges, block, changes.x[change], alive, scratch.after)
+        _mark_concerned(ranges, block, x_before, y_before, was_alive, before)
+        _mark_concerned(ranges, block, x, y, alive, after)
         for i in range(BLOCK):
-            if scratch.before[i] or scratch.after[i]:
+            if before[i] or after[i]:
                 slot = block * BLOCK + i
-                y = changes.y[change]
-                _update_row(buffers, slot, object, y, alive, scratch.after[i], objects, step, ghosts)
-                ranges.dirty[slot] = True
+                _update_row(buffers, slot, object, y, alive, after[i], objects, step, ghosts)
+                _set_gate(ranges, buffers, slot)
+                ranges.dirty[block, i] = True
 
 
 @kernel
@@ -183,7 +210,7 @@ def sweep(
                 since[0], since[1], since[2] = step, changes.end[step], block
                 return False
             for slot in range(block * BLOCK, (block + 1) * BLOCK):
-                if ranges.dirty[slot]:
+                if ranges.dirty[block, slot % BLOCK]:
                     _settle_row(ranges, buffers, objects, n_objects, slot, step, scratch, told)
         since[1], since[2] = changes.end[step], 0
     return True
@@ -203,7 +230,8 @@ def _settle_row(
     if buffers.size[slot] < buffers.k[slot] and not buffers.whole[slot]:
         _search(ranges, buffers, objects, n_objects, slot, scratch)
     settle(buffers, slot, step, Stamps(objects.label, 0), told)
-    ranges.dirty[slot] = False
+    _set_gate(ranges, buffers, slot)
+    ranges.dirty[slot // BLOCK, slot % BLOCK] = False
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from skyband.model import covering, geotext, ranges, ranked, window
 from skyband.model.change import Op, change_schema, match_schema, ranking_schema
-from skyband.model.family import FAMILIES, Family, infer_family
+from skyband.model.family import FAMILIES, Family, Parse, infer_family
 from skyband.model.read import (
     Reading,
     Rows,
@@ -34,6 +34,7 @@ __all__ = [
     "MissingColumn",
     "OnError",
     "Op",
+    "Parse",
     "Parsed",
     "Reading",
     "Reject",

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.contract import Engine, Horizon, pack, take, unpack
+from skyband.contract import FARTHEST, Engine, Horizon, pack, take, unpack
 from skyband.engines.scan.rows import Rows, Telling
 from skyband.engines.scan.store import Arrivals, Int64s, Store, by_recency
 from skyband.kernels.buffer import Stamps, check_row
@@ -16,6 +16,7 @@ from skyband.kernels.heap import make_heap
 from skyband.kernels.scan import (
     LARGEST,
     RUN,
+    TILE,
     Rules,
     Scratch,
     Steps,
@@ -30,6 +31,9 @@ from skyband.model import change_schema, geotext, ranking_schema, window
 
 SubscriptionsT = TypeVar("SubscriptionsT", bound=window.Subscriptions | geotext.Subscriptions)
 PublicationsT = TypeVar("PublicationsT", bound=window.Publications | geotext.Publications)
+
+# Wider windows hold everything, since times lie within ±FARTHEST; and this much more than a time fits 64 bits.
+_WIDEST = 2 * FARTHEST + 1
 
 # 1 where smaller scores of a kind are better, -1 where larger ones are.
 _WAYS = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
@@ -84,9 +88,15 @@ class ContinuousScan(Engine[SubscriptionsT, PublicationsT], Generic[Subscription
         self._questions: Questions | None = None
         self._n_terms = 0
         no_numbers, no_integers = np.zeros(0), np.zeros(0, np.int64)
-        self._rules = Rules(no_numbers, no_numbers, np.zeros(0, np.int8), no_integers, no_integers)
+        no_blocks = np.zeros((0, 2), np.int64)
+        self._rules = Rules(no_numbers, no_numbers, np.zeros(0, np.int8), no_integers, no_integers, no_blocks)
         self._scratch = Scratch(
-            np.zeros(1), np.zeros(RUN), np.zeros(BLOCK, np.bool_), make_heap(64), np.zeros(2, np.int64)
+            said=np.zeros(1),
+            tile=np.zeros((TILE, BLOCK)),
+            run=np.zeros(RUN),
+            dirty=np.zeros(BLOCK, np.bool_),
+            heap=make_heap(64),
+            counts=np.zeros(2, np.int64),
         )
 
     @abstractmethod
@@ -153,12 +163,14 @@ class ContinuousScan(Engine[SubscriptionsT, PublicationsT], Generic[Subscription
 
     def _write_rules(self, rows: SubscriptionsT, slots: Int64s, limits: npt.NDArray[np.float64]) -> None:
         have, n_slots = len(self._rules.gate), self._rows.slots.n_slots
-        self._rules = Rules._make(grown(array, n_slots) for array in self._rules)
+        due = grown(self._rules.due, self._rows.slots.n_blocks)
+        self._rules = Rules._make([*(grown(array, n_slots) for array in self._rules[:-1]), due])
         self._rules.gate[have:] = -np.inf
         self._rules.oldest[have:] = LARGEST
+        self._rules.due[have // BLOCK :] = LARGEST
         self._rules.limit[slots] = limits
         self._rules.window_kind[slots] = rows.window.kind
-        self._rules.window_size[slots] = rows.window.size
+        self._rules.window_size[slots] = np.minimum(rows.window.size, _WIDEST)
 
     def _write_questions(self, asked: Asked, slots: Int64s) -> None:
         into = self._reserve_questions(asked)
@@ -281,7 +293,8 @@ class ContinuousScan(Engine[SubscriptionsT, PublicationsT], Generic[Subscription
     def _late(self, rows: PublicationsT, now: Int64s, rank: Int64s) -> npt.NDArray[np.bool_]:
         if self.horizon.unbounded:
             return np.zeros(len(now), np.bool_)
-        late = rows.ts <= now - self.horizon.us if self.horizon.us else np.ones(len(now), np.bool_)
+        us = min(self.horizon.us, _WIDEST)
+        late = rows.ts <= now - us if us else np.ones(len(now), np.bool_)
         if self.horizon.n:
             late &= ~self._in_order(rows, rank)
             for i in np.flatnonzero(late):
@@ -338,8 +351,8 @@ class ContinuousScan(Engine[SubscriptionsT, PublicationsT], Generic[Subscription
             return
         since = np.zeros(2, np.int64)
         while not scan(
-            self._rows.slots.n_blocks,
             since,
+            self._rows.slots.n_blocks,
             self._questions,
             self._rules,
             self._rows.buffers,

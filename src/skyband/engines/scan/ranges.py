@@ -51,9 +51,9 @@ class RangesScan(Engine[Subscriptions, Publications]):
         self._ids = IdMap()
         self._ts = np.zeros(0, np.int64)
         self._objects = Objects(np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.bool_), np.zeros(0, np.int64))
-        self._ranges = Ranges(np.zeros((0, 0, BLOCK)), np.zeros((0, 0, BLOCK)), np.zeros(0, np.bool_))
-        flags = np.zeros(BLOCK, np.bool_)
-        self._scratch = Inside(flags, flags.copy(), make_heap(64), np.zeros(2, np.int64))
+        nothing, flags = np.zeros((0, 0, BLOCK)), np.zeros(BLOCK, np.bool_)
+        self._ranges = Ranges(nothing, nothing, np.zeros((0, BLOCK)), np.zeros((0, BLOCK), np.bool_))
+        self._scratch = Inside(np.zeros(0), flags, flags.copy(), make_heap(64), np.zeros(2, np.int64))
 
     @property
     def n_subscriptions(self) -> int:
@@ -84,7 +84,8 @@ class RangesScan(Engine[Subscriptions, Publications]):
         self._ranges = Ranges(
             grown(self._ranges.lo, n_blocks),
             grown(self._ranges.hi, n_blocks),
-            grown(self._ranges.dirty, self._rows.slots.n_slots),
+            grown(self._ranges.gate, n_blocks),
+            grown(self._ranges.dirty, n_blocks),
         )
         self._ranges.lo[before:] = np.inf
         self._ranges.lo[slots // BLOCK, :, slots % BLOCK] = rows.lo
@@ -105,6 +106,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
     def _make_room(self, dims: int) -> None:
         if not self._objects.x.shape[0]:
             self._objects = self._objects._replace(x=np.zeros((dims, len(self._objects.y))))
+            self._scratch = self._scratch._replace(x=np.zeros(dims))
         n = self._ids.size
         self._objects = Objects(
             grown(self._objects.x, n, axis=1),
@@ -241,6 +243,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
             self._objects = Objects(
                 np.ascontiguousarray(known.x.T), known.y, known.alive.astype(np.bool_), labels(known.ids)
             )
+            self._scratch = self._scratch._replace(x=np.zeros(known.x.shape[1]))
         slots = np.zeros(0, np.int64)
         if len(tables["subscriptions"]):
             slots = self._add(unpack(Subscriptions, tables["subscriptions"]))

@@ -1,0 +1,75 @@
+"""The contract suite fails when an engine is wrong: small faults are put into a copy of Scan, and each is found."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import skyband
+
+SOURCE = Path(skyband.__file__).parent
+SUITE = Path(__file__).with_name("test_contract.py")
+
+FAULTS = {
+    "the older of equals first": (
+        "kernels/heap.py",
+        "(key_a == key_b and stamp_a < stamp_b)",
+        "(key_a == key_b and stamp_a > stamp_b)",
+        "window-scan-unbounded-batch",
+    ),
+    "expired one step too late": ("kernels/buffer.py", "age <= cut", "age < cut", "window-scan-time-batch"),
+    "one publication more than the window": (
+        "kernels/scan.py",
+        "latest - rules.window_size[slot]",
+        "latest - rules.window_size[slot] - 1",
+        "window-scan-count-batch",
+    ),
+    "delivered twice": ("kernels/buffer.py", "not marks[at] & DELIVERED", "True", "window-scan-count-publication"),
+    "the weights of a subscriber's words do not count": (
+        "kernels/score.py",
+        "relevance += weights[at] * weight",
+        "relevance += weight",
+        "geotext-scan-time-batch",
+    ),
+    "ranges without their left end": (
+        "kernels/sweep.py",
+        "lo[i] <= x[j]",
+        "lo[i] < x[j]",
+        "ranges-scan-unbounded-batch",
+    ),
+    "the smaller id first": (
+        "engines/scan/labels.py",
+        "return np.array(ids.to_numpy(), np.int64)",
+        "return -np.array(ids.to_numpy(), np.int64)",
+        "ranked-scan-unbounded-batch-3-relaxed",
+    ),
+}
+
+
+@pytest.mark.jit_only
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_suite_finds(fault: str, tmp_path: Path) -> None:
+    file, right, wrong, case = FAULTS[fault]
+    copy = tmp_path / "skyband"
+    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (copy / file).read_text()
+    assert right in text, f"{file} has no {right!r} any more: name the place anew."
+    (copy / file).write_text(text.replace(right, wrong))
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(tmp_path)]
+    found = subprocess.run(
+        [sys.executable, "-m", "pytest", str(SUITE), *options, "-k", f"oracle and {case}"],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(tmp_path),
+            "NUMBA_DISABLE_JIT": "1",
+            "SKYBAND_PROFILE": "hunt",
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert found.returncode == 1, found.stdout + found.stderr
+    assert "1 failed" in found.stdout

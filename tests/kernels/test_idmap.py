@@ -1,0 +1,67 @@
+"""The id map against a dictionary."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skyband.kernels.idmap import IdMap
+
+INTEGERS = st.one_of(st.integers(-3, 12), st.sampled_from([2**63 - 1, -(2**63)]))
+TEXTS = st.text(alphabet="aé猫😀", max_size=3)
+
+
+@pytest.mark.parametrize(("kind", "ids"), [(pa.int64(), INTEGERS), (pa.string(), TEXTS)], ids=["integers", "texts"])
+@given(data=st.data())
+def test_equals_a_dictionary(kind: pa.DataType, ids: st.SearchStrategy[object], data: st.DataObject) -> None:
+    built, twin, free = IdMap(), dict[object, int](), set(range(64))
+    for batch in data.draw(st.lists(st.lists(ids, unique=True, max_size=9), max_size=9)):
+        if data.draw(st.booleans()):
+            gone = [id for id in batch if id in twin]
+            built.remove(np.array([twin[id] for id in gone], np.int64))
+            free |= {twin.pop(id) for id in gone}
+        else:
+            new = [id for id in batch if id not in twin]
+            slots = sorted(free)[: len(new)]
+            free -= set(slots)
+            built.add(pa.array(new, kind), np.array(slots, np.int64))
+            twin |= dict(zip(new, slots, strict=True))
+        built.check()
+        assert built.size == len(twin)
+        assert built.find(pa.array(batch, kind)).tolist() == [twin.get(id, -1) for id in batch]
+        slots = sorted(twin.values())
+        names = {slot: id for id, slot in twin.items()}
+        assert built.ids(np.array(slots, np.int64)).to_pylist() == [names[slot] for slot in slots]
+
+
+def test_ids_of_another_type_are_unknown() -> None:
+    built = IdMap()
+    built.add(pa.array([1, 2]), np.array([0, 1]))
+    assert built.find(pa.array(["1"])).tolist() == [-1]
+
+
+def test_space_of_removed_ids_is_used_again() -> None:
+    built = IdMap()
+    texts = pa.array([f"a rather long id, number {i}" for i in range(1000)])
+    for _ in range(20):
+        built.add(texts, np.arange(1000, dtype=np.int64))
+        built.remove(np.arange(1000, dtype=np.int64))
+    once = IdMap()
+    once.add(texts, np.arange(1000, dtype=np.int64))
+    assert built.n_bytes < 4 * once.n_bytes
+
+
+def test_slots_can_be_renumbered() -> None:
+    built = IdMap()
+    built.add(pa.array(["a", "b", "c"]), np.arange(3, dtype=np.int64))
+    built.remove(np.array([0]))
+    built.shift(1)
+    built.check()
+    assert built.find(pa.array(["a", "b", "c"])).tolist() == [-1, 0, 1]
+
+
+def test_an_arrow_slice_is_read_where_it_begins() -> None:
+    built = IdMap()
+    built.add(pa.array(["a", "bb", "ccc"]).slice(1), np.array([0, 1]))
+    assert built.ids(np.array([1, 0])).to_pylist() == ["ccc", "bb"]
