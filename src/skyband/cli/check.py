@@ -1,0 +1,144 @@
+"""What a machine needs, checked one by one: each check says what it found and how to mend it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+PACKAGES = ("click", "numba", "numpy", "platformdirs", "psutil", "pyarrow", "rich")
+OPTIONAL = {"matplotlib": "the pictures of demo and bench", "pandas": "data frames as input"}
+GIB = 2**30
+
+
+class Finding(NamedTuple):
+    """One line of the doctor; `mend` is empty where all is well."""
+
+    what: str
+    state: Literal["ok", "warning", "lacking"]
+    found: str
+    mend: str = ""
+
+
+def check_python() -> Iterator[Finding]:
+    """Python itself; one that is too old never comes this far."""
+    found = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("Python", "ok", found)
+
+
+def check_packages() -> Iterator[Finding]:
+    """The packages that are needed, and those that add something."""
+    for name in PACKAGES:
+        found = _version(name)
+        mend = "" if found else f"Run: pip install {name}"
+        yield Finding(name, "ok" if found else "lacking", found or "not installed", mend)
+    for name, purpose in OPTIONAL.items():
+        found = _version(name)
+        mend = "" if found else f"Needed for {purpose} only; run: pip install {name}"
+        yield Finding(name, "ok" if found else "warning", found or "not installed", mend)
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def check_machine() -> Iterator[Finding]:
+    """Cores and memory."""
+    import psutil
+
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    yield Finding("cores", "ok", str(n_cores))
+    memory = psutil.virtual_memory()
+    found = f"{memory.available / GIB:.1f} GiB free of {memory.total / GIB:.1f}"
+    if memory.available < GIB:
+        yield Finding("memory", "warning", found, "Close other programs, or keep to fewer subscriptions.")
+    else:
+        yield Finding("memory", "ok", found)
+
+
+def check_java() -> Iterator[Finding]:
+    """Java, which only the Spark pipeline asks for."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    found = _java_version(java) if java else ""
+    if found:
+        yield Finding("Java", "ok", found)
+    else:
+        mend = "Needed by the Spark pipeline only; install a Java runtime, 17 or newer, such as Temurin or OpenJDK."
+        yield Finding("Java", "warning", "not found", mend)
+
+
+def _java_version(java: str) -> str:
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return next(iter((done.stderr or done.stdout).splitlines()), "")
+
+
+def check_cache() -> Iterator[Finding]:
+    """The folder that compiled kernels are kept in."""
+    from skyband.kernels.compile import CACHE, cache_root
+
+    if CACHE is None:
+        mend = "Every start compiles anew, which takes seconds; set SKYBAND_CACHE_DIR to a folder you can write to."
+        yield Finding("kernel cache", "warning", f"{cache_root()} cannot be written", mend)
+    else:
+        n_bytes = sum(path.stat().st_size for path in CACHE.rglob("*") if path.is_file())
+        yield Finding("kernel cache", "ok", f"{CACHE}, {n_bytes / 2**20:.1f} MiB")
+
+
+def check_kernels() -> Iterator[Finding]:
+    """That kernels compile and give the oracle's answers."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        yield Finding("compiler", "warning", "switched off", "Unset NUMBA_DISABLE_JIT, or everything will be slow.")
+    try:
+        same = _changes("scan") == _changes("oracle")
+    except Exception as error:
+        same, why = False, f"{type(error).__name__}: {error}"
+    else:
+        why = "the answers differ from the oracle's"
+    if same:
+        yield Finding("kernels", "ok", "compiled, and their answers are the oracle's")
+    else:
+        mend = "Reinstall numba and skyband, empty the kernel cache, and try again."
+        yield Finding("kernels", "lacking", why, mend)
+
+
+def _changes(engine: str) -> list[dict[str, object]]:
+    from skyband import Window
+    from skyband import open as open_engine
+    from skyband.workload import window
+
+    work = window.generate(window.Options(n_publications=30, n_subscriptions=10, k=3, window_n=12, score="mixed"))
+    opened = open_engine("window", engine, window=Window.count(12), granularity="publication")
+    opened.subscribe(work.subscriptions)
+    rows: list[dict[str, object]] = opened.publish(work.publications).to_pylist()
+    return rows
+
+
+def check_terminal() -> Iterator[Finding]:
+    """What commands can print with."""
+    if not sys.stdout.isatty():
+        yield Finding("terminal", "ok", "none: output is plain text")
+    elif (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
+        yield Finding("terminal", "warning", sys.stdout.encoding, "Set PYTHONUTF8=1 so that every sign is printed.")
+    else:
+        yield Finding("terminal", "ok", f"{shutil.get_terminal_size().columns} columns")
+
+
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    check_python,
+    check_packages,
+    check_machine,
+    check_java,
+    check_cache,
+    check_kernels,
+    check_terminal,
+)

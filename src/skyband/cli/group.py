@@ -1,0 +1,102 @@
+"""The group of commands: it imports a command when it is asked for, and turns errors into one sentence."""
+
+import importlib
+import os
+import signal
+import threading
+from collections.abc import Mapping
+from types import FrameType
+from typing import Any, Self
+
+import click
+
+TRACEBACK = "SKYBAND_TRACEBACK"
+
+
+class Failure(click.ClickException):
+    """The work failed, or data were rejected."""
+
+    exit_code = 1
+
+
+class Stopped(click.ClickException):
+    """Ctrl-C."""
+
+    exit_code = 130
+
+    def __init__(self) -> None:
+        super().__init__("Stopped by Ctrl-C; unfinished files were removed.")
+
+
+class Interrupts:
+    """Remembers that Ctrl-C was pressed.
+
+    A library may answer the KeyboardInterrupt with an error of its own: pyarrow does, while it imports pandas.
+    """
+
+    def __init__(self) -> None:
+        self.seen = False
+        self._before = signal.getsignal(signal.SIGINT)
+        # A process that was told to ignore Ctrl-C goes on doing so, and only the main thread may set handlers.
+        self._ours = (
+            self._before is signal.default_int_handler and threading.main_thread() is threading.current_thread()
+        )
+
+    def __enter__(self) -> Self:
+        if self._ours:
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._ours:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.seen = True
+        raise KeyboardInterrupt
+
+
+class Commands(click.Group):
+    """Commands by the module that holds each, in the order they are listed; the command is called `command` there."""
+
+    def __init__(self, *args: Any, commands_in: Mapping[str, str] | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.commands_in = dict(commands_in or {})
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands_in)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = self.commands_in.get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = importlib.import_module(module).command
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with Interrupts() as interrupts:
+            try:
+                return super().invoke(ctx)
+            except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+                raise
+            except KeyboardInterrupt:
+                raise Stopped from None
+            except Exception as error:
+                if os.environ.get(TRACEBACK):
+                    raise
+                raise (Stopped() if interrupts.seen else Failure(sentence(error))) from None
+
+
+def sentence(error: Exception) -> str:
+    """What went wrong, in one line; of an error that nobody foresaw, also how to learn more."""
+    from skyband.model import MissingColumn, Rejected, UnreadableFile
+
+    told = " ".join(str(error).split())
+    # Only a plain ValueError is ours: its subclasses come from libraries and say nothing of the user's input.
+    if type(error) is ValueError or isinstance(error, Rejected | UnreadableFile | MissingColumn):
+        return told
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}." if error.strerror and error.filename else told
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this; try fewer subscriptions or a shorter window."
+    return f"Something unforeseen happened ({type(error).__name__}: {told}); {TRACEBACK}=1 shows where."

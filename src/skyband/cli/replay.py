@@ -1,0 +1,145 @@
+"""`skyband replay`: files through an engine, a change log and a summary out."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from skyband.cli.output import Cell, Output, speaks
+from skyband.cli.run_option import check_names, default_window, run_options
+from skyband.cli.value import target
+
+if TYPE_CHECKING:
+    from skyband.model import Reject
+    from skyband.replay import Percentiles, Summary
+
+
+@click.command()
+@run_options
+@click.option("--out", type=target("parquet", "ndjson"), help="Where to write the change log: .parquet or .ndjson.")
+@click.option(
+    "--granularity",
+    default="batch",
+    show_default=True,
+    type=click.Choice(("batch", "publication")),
+    help="Whether changes are netted over a batch or told publication by publication.",
+)
+@click.option(
+    "--rejects",
+    "rejects_file",
+    type=target("parquet", "ndjson", "csv"),
+    help="Where to write the rows that --on-error collect leaves out.",
+)
+@click.option("--k", type=click.IntRange(1), help="How many subscriptions an event of ranked reaches; 20 by default.")
+@click.option(
+    "--matching",
+    type=click.Choice(("relaxed", "exact")),
+    help="Whether an event of ranked has to match one dimension of a subscription, by default, or all.",
+)
+@speaks
+def command(
+    output: Output,
+    publications: Path,
+    subscriptions: Path,
+    window_n: int | None,
+    window_us: int | None,
+    out: Path | None,
+    rejects_file: Path | None,
+    on_error: str,
+    **options: Any,
+) -> None:
+    """Run an engine over files, write how every answer changed, and print a summary.
+
+    FAMILY is window, geotext, ranges or ranked; without it, the columns of the files tell. The change log appears at
+    --out when it is complete, and not at all if the run fails. Rates and latencies are of the engine alone.
+
+    \b
+    Example:
+      skyband replay --publications data/publications.parquet \\
+          --subscriptions data/subscriptions.parquet --out changes.parquet
+    """
+    if rejects_file is not None and on_error != "collect":
+        raise click.UsageError("--rejects needs --on-error collect: otherwise the first bad row stops the run.")
+    check_names((out, rejects_file), (publications, subscriptions))
+    options |= {"window": default_window(window_n, window_us), "on_error": on_error}
+    from skyband.replay import Discard, replay, table_file
+
+    rejects: dict[str, list[Reject]] = {}
+    with ExitStack() as stack:
+        sink = Discard() if out is None else stack.enter_context(table_file(out))
+        refused = None if rejects_file is None else stack.enter_context(table_file(rejects_file))
+        with output.progress("publishing") as progress:
+            summary = replay(publications, subscriptions, sink=sink, rejects=rejects, progress=progress, **options)
+        if refused is not None:
+            table = _rejects_table(rejects)
+            refused.begin(table.schema)
+            refused.write(table)
+    _print(output, summary, out, rejects_file)
+    if summary.n_rejected:
+        output.warn(_rejected(rejects))
+
+
+def _rejects_table(rejects: "dict[str, list[Reject]]") -> Any:
+    import pyarrow as pa
+
+    from skyband.model import rejects_table
+
+    tables = []
+    for noun, its_rejects in rejects.items():
+        nouns = pa.array([noun] * len(its_rejects), pa.string())
+        tables.append(rejects_table(its_rejects).add_column(0, "file", nouns))
+    return pa.concat_tables(tables)
+
+
+def _rejected(rejects: "dict[str, list[Reject]]") -> str:
+    noun, first = next((noun, its_rejects[0]) for noun, its_rejects in rejects.items() if its_rejects)
+    n_rejects = sum(map(len, rejects.values()))
+    rows = "1 row was" if n_rejects == 1 else f"{n_rejects:,} rows were"
+    return f"{rows} left out; the first: {noun}, {first}."
+
+
+def _print(output: Output, summary: "Summary", out: Path | None, rejects_file: Path | None) -> None:
+    if output.as_json:
+        output.document(summary._asdict() | {"out": out, "rejects": rejects_file})
+        return
+    output.table(("", ""), _lines(summary, out), title="Replay")
+    for note in summary.notes:
+        output.say(note)
+
+
+def _lines(summary: "Summary", out: Path | None) -> list[tuple[str, Cell]]:
+    rate = summary.publications_per_second
+    changes = ", ".join(f"{n:,} {op}" for op, n in summary.changes.items())
+    parts = summary.bytes_per_subscription
+    memory = ", ".join(f"{n_bytes:,.0f} {part}" for part, n_bytes in parts.items())
+    counters = ", ".join(f"{name} {n:,}" for name, n in summary.counters.items())
+    return [
+        ("family", summary.family),
+        ("engine", summary.engine),
+        ("publications", f"{summary.n_publications:,}"),
+        ("subscriptions", f"{summary.n_subscriptions:,}"),
+        ("rejected rows", f"{summary.n_rejected:,}"),
+        ("late publications", f"{summary.n_late:,}"),
+        ("seconds", f"{summary.seconds:.2f}, of which publishing {summary.publishing_seconds:.2f}"),
+        ("publications per second", "-" if rate is None else f"{rate:,.0f}"),
+        ("changes", changes),
+        ("deliveries", f"{summary.deliveries:,}"),
+        ("latency of a batch", _latency(summary.batch_latency)),
+        ("latency of a publication", _latency(summary.publication_latency)),
+        ("bytes per subscription", f"{sum(parts.values()):,.0f} ({memory})" if parts else "not counted"),
+        ("counters", counters),
+        ("change log", "not written" if out is None else str(out)),
+    ]
+
+
+def _latency(percentiles: "Percentiles") -> str:
+    parts = [f"{name} {_seconds(value)}" for name, value in percentiles._asdict().items() if value is not None]
+    return ", ".join(parts) or "-"
+
+
+def _seconds(value: float) -> str:
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
+        if value * factor >= 1.0:
+            return f"{value * factor:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns"

@@ -1,0 +1,85 @@
+"""The options that `replay` and `top` share: which files, which engine, and against what the files are read."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from skyband.cli.value import BOUNDS, window_duration
+
+if TYPE_CHECKING:
+    from skyband.model import Window
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+RUNNABLE = ("window", "geotext", "ranges", "ranked")
+
+_OPTIONS = [
+    click.argument("family", required=False, metavar="[FAMILY]", type=click.Choice(RUNNABLE)),
+    click.option(
+        "--publications",
+        required=True,
+        type=click.Path(path_type=Path),
+        help="The publications: Parquet, NDJSON or CSV.",
+    ),
+    click.option(
+        "--subscriptions",
+        required=True,
+        type=click.Path(path_type=Path),
+        help="The subscriptions: Parquet, NDJSON or CSV.",
+    ),
+    click.option("--engine", default="scan", show_default=True, help="The engine; `skyband engines` lists them."),
+    click.option(
+        "--batch",
+        default=1000,
+        show_default=True,
+        type=click.IntRange(1),
+        help="How many publications the engine is given at once.",
+    ),
+    click.option(
+        "--window-n",
+        type=click.IntRange(1),
+        help="The default window, in publications, of subscriptions that bring none.",
+    ),
+    click.option(
+        "--window-us",
+        type=window_duration(),
+        help="The default window, in microseconds or as 500ms, 40m, 1h30m, of subscriptions that bring none.",
+    ),
+    click.option("--bounds", type=BOUNDS, help="The space of geotext; 0,0,1,1 by default."),
+    click.option(
+        "--on-error",
+        default="raise",
+        show_default=True,
+        type=click.Choice(("raise", "collect")),
+        help="Stop at a bad row, or leave bad rows out and go on.",
+    ),
+]
+
+
+def run_options(command: Command) -> Command:
+    """Give a command the options of a run."""
+    for add in reversed(_OPTIONS):
+        command = add(command)
+    return command
+
+
+def default_window(window_n: int | None, window_us: int | None) -> "Window | None":
+    """The default window of two options of which at most one may be given."""
+    if window_n is not None and window_us is not None:
+        raise click.UsageError("Give --window-n or --window-us, not both.")
+    from skyband.model import Window
+
+    if window_n is not None:
+        return Window.count(window_n)
+    return None if window_us is None else Window.time(window_us)
+
+
+def check_names(written: Sequence[Path | None], read: Sequence[Path]) -> None:
+    """Refuse to write over a file that is read, or to write two to one place."""
+    targets = [path.resolve() for path in written if path is not None]
+    names = targets + [path.resolve() for path in read]
+    for path in targets:
+        if names.count(path) > 1:
+            raise click.UsageError(f"{path.name} is given twice: a file that is written needs a name of its own.")

@@ -1,0 +1,91 @@
+"""What a run is to do, and which window, words and options follow from the files it is given."""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from skyband.contract import AnyEngine, Granularity, find_engine
+from skyband.model import UNBOUNDED, Bounds, OnError, Settings, Window, WindowKind, WordModel
+
+Matching = Literal["relaxed", "exact"]
+
+# Families whose publications expire, and so have windows.
+EXPIRING = ("window", "geotext")
+
+
+class Plan(NamedTuple):
+    """The options of a run; None leaves one to the files or to the engine."""
+
+    family: str | None = None
+    engine: str = "scan"
+    window: Window | None = None
+    bounds: Bounds | None = None
+    words: WordModel | None = None
+    granularity: Granularity = "batch"
+    batch: int = 1000
+    on_error: OnError = "raise"
+    k: int | None = None
+    matching: Matching | None = None
+
+    def check(self) -> None:
+        """Raise a ValueError for a value that no run can have."""
+        if self.batch < 1:
+            raise ValueError(f"A batch has at least 1 publication, not {self.batch}.")
+        if self.k is not None and self.k < 1:
+            raise ValueError(f"k must be at least 1, not {self.k}.")
+
+    def check_family(self, family: str) -> None:
+        """Raise a ValueError for an option that the family would not use, rather than leave it unused in silence."""
+        if family == "covering":
+            raise ValueError("Covering subscriptions have no publications, so there is nothing to replay.")
+        if self.window is not None and family not in EXPIRING:
+            raise ValueError(f"The family {family} has no windows: leave the default window out.")
+        if (self.bounds is not None or self.words is not None) and family != "geotext":
+            raise ValueError(f"The family {family} has no bounds and no words: leave them out.")
+        if (self.k is not None or self.matching is not None) and family != "ranked":
+            raise ValueError(
+                f"k and matching are options of the family ranked; in {family} the subscriptions bring their own k."
+            )
+
+    def settings(self) -> Settings:
+        """What the files are read against."""
+        plain = Settings()
+        bounds = self.bounds or plain.bounds
+        return plain._replace(window=self.window or UNBOUNDED, bounds=bounds, words=self.words)
+
+    def open(self, family: str, settings: Settings) -> AnyEngine:
+        """A new engine for the family."""
+        options: dict[str, Any] = {"k": self.k or 20, "matching": self.matching or "relaxed"}
+        return find_engine(family, self.engine)(
+            settings,
+            granularity=self.granularity,
+            on_error=self.on_error,
+            **(options if family == "ranked" else {}),
+        )
+
+
+def narrowest(subscriptions: Any) -> Window:
+    """The window to open an engine with so that it keeps no more than these subscriptions need.
+
+    An engine keeps what its own window and any subscription's window holds; so one of theirs, the widest of its kind,
+    adds nothing.
+    """
+    if "window" not in subscriptions._fields:
+        return UNBOUNDED
+    kinds, sizes = subscriptions.window
+    for kind in (WindowKind.UNBOUNDED, WindowKind.TIME, WindowKind.COUNT):
+        at = kinds == kind
+        if at.any():
+            return Window(kind, int(np.max(sizes[at])))
+    return UNBOUNDED
+
+
+def expiry_note(subscriptions: Any) -> list[str]:
+    """A sentence for those who might have forgotten a window."""
+    if "window" not in subscriptions._fields:
+        return []
+    n_open = int(np.count_nonzero(subscriptions.window.kind == WindowKind.UNBOUNDED))
+    if not n_open:
+        return []
+    who = "1 subscription has" if n_open == 1 else f"{n_open:,} subscriptions have"
+    return [f"Nothing expires: {who} no window, and no default window was given."]

@@ -1,0 +1,188 @@
+"""The run itself: subscribe, publish batch by batch in the order of the file, pass on the changes."""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from skyband.contract import AnyEngine, Granularity
+from skyband.model import (
+    Bounds,
+    OnError,
+    Reject,
+    Rejected,
+    Settings,
+    Source,
+    Window,
+    WordModel,
+    change_schema,
+    match_schema,
+)
+from skyband.replay.plan import Matching, Plan, expiry_note, narrowest
+from skyband.replay.source import (
+    Loaded,
+    dims_of,
+    family_of,
+    fit_words,
+    lacks_weights,
+    load,
+    open_source,
+    tells_time,
+)
+from skyband.replay.summary import Summary, Watch
+from skyband.replay.table_file import ChangeSink, Discard
+
+Progress = Callable[[int, int], None]
+
+
+class Prepared(NamedTuple):
+    """Everything read and checked, and the engine opened; nothing subscribed yet."""
+
+    plan: Plan
+    family: str
+    settings: Settings
+    engine: AnyEngine
+    subscriptions: Loaded
+    publications: Loaded
+    timed: bool
+    notes: list[str]
+
+
+def replay(
+    publications: Source,
+    subscriptions: Source,
+    *,
+    family: str | None = None,
+    engine: str = "scan",
+    window: Window | None = None,
+    bounds: Bounds | None = None,
+    words: WordModel | None = None,
+    granularity: Granularity = "batch",
+    batch: int = 1000,
+    on_error: OnError = "raise",
+    k: int | None = None,
+    matching: Matching | None = None,
+    until: int | None = None,
+    progress: Progress | None = None,
+    sink: ChangeSink | None = None,
+    rejects: dict[str, list[Reject]] | None = None,
+) -> Summary:
+    """Run an engine over files or tables, and pass every change on to the sink.
+
+    The family is told by the columns if it is not given. With `until`, in microseconds, only what was published by then
+    takes part, and time then advances to it. With `on_error="collect"`, `rejects` is filled with the rejects of the
+    publications and the subscriptions. `k` and `matching` are for ranked, where they are 20 and relaxed by default.
+    """
+    started = time.perf_counter()
+    plan = Plan(family, engine, window, bounds, words, granularity, batch, on_error, k, matching)
+    prepared = prepare(publications, subscriptions, plan, until)
+    warm_up(prepared)
+    watch = run(prepared, sink or Discard(), until, progress)
+    if rejects is not None:
+        rejects |= {"publications": prepared.publications.rejects, "subscriptions": prepared.subscriptions.rejects}
+    return _summary(prepared, watch, time.perf_counter() - started)
+
+
+def prepare(publications: Source, subscriptions: Source, plan: Plan, until: int | None = None) -> Prepared:
+    """Read and check both sources, and open the engine that fits them."""
+    plan.check()
+    asked, said = open_source(subscriptions, "subscriptions"), open_source(publications, "publications")
+    family = plan.family or family_of(said, asked)
+    plan.check_family(family)
+    settings, notes = plan.settings(), []
+    if family == "geotext" and plan.words is None and (lacks_weights(said.table) or lacks_weights(asked.table)):
+        settings = settings._replace(words=fit_words(said.table))
+        notes.append("Weights that were not given are tf-idf, with the document frequencies of these publications.")
+    subscribed = load(asked, family, settings, plan.on_error)
+    settings = settings._replace(dims=dims_of(subscribed.rows))
+    published = load(said, family, settings, plan.on_error)
+    notes += expiry_note(subscribed.rows)
+    settings = settings._replace(window=plan.window or narrowest(subscribed.rows))
+    opened = plan.open(family, settings)
+    if until is not None:
+        published = published.until(until)
+    return Prepared(plan, family, settings, opened, subscribed, published, tells_time(said.table), notes)
+
+
+def warm_up(prepared: Prepared) -> None:
+    """Have the kernels compiled, or loaded, by a twin with next to nothing to do, so that no latency is theirs."""
+    twin = prepared.plan._replace(on_error="collect").open(prepared.family, prepared.settings)
+    twin.subscribe(prepared.subscriptions.table.slice(0, 1))
+    twin.publish(prepared.publications.table.slice(0, 2))
+    if twin.now is not None:
+        twin.advance(twin.now)
+
+
+def run(prepared: Prepared, sink: ChangeSink, until: int | None, progress: Progress | None) -> Watch:
+    """Subscribe, publish, advance; returns the time of every batch."""
+    engine, said = prepared.engine, prepared.publications
+    schema, watch, total = schema_of(prepared), Watch(), len(said.table)
+    sink.begin(schema)
+    sink.write(as_written(_located(engine, prepared.subscriptions, 0, engine.subscribe), schema))
+    for start in range(0, total, prepared.plan.batch):
+        began = time.perf_counter()
+        changes = _located(engine, said, start, engine.publish, prepared.plan.batch)
+        watch.add(time.perf_counter() - began, min(prepared.plan.batch, total - start), len(changes))
+        sink.write(as_written(changes, schema))
+        if progress is not None:
+            progress(min(start + prepared.plan.batch, total), total)
+    if until is not None:
+        sink.write(as_written(engine.advance(until), schema))
+    return watch
+
+
+def _located(
+    engine: AnyEngine, source: Loaded, start: int, verb: Callable[[pa.Table], pa.Table], size: int | None = None
+) -> pa.Table:
+    """Give the engine some rows; what it rejects gets the row numbers and the name of the source."""
+    before = len(engine.rejects)
+    try:
+        changes = verb(source.table.slice(start, size))
+    except Rejected as error:
+        raise Rejected(source.located(error.rejects, start), source.name) from None
+    source.rejects.extend(source.located(engine.rejects[before:], start))
+    return changes
+
+
+def schema_of(prepared: Prepared) -> pa.Schema:
+    """The schema of the change log: `at` is a timestamp if the publications had timestamps."""
+    asked, said = prepared.subscriptions.rows, prepared.publications.rows
+    if prepared.family == "ranked":
+        return match_schema(said.ids.type, asked.ids.type)
+    published = said.objects if prepared.family == "ranges" else said.ids
+    schema = change_schema(asked.ids.type, published.type)
+    if prepared.timed:
+        place = schema.get_field_index("at")
+        schema = schema.set(place, pa.field("at", pa.timestamp("us", "UTC"), nullable=False))
+    return schema
+
+
+def as_written(changes: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Changes with the types of the log; those of an engine that has seen nothing yet are guesses."""
+    return changes.cast(schema) if len(changes) else schema.empty_table()
+
+
+def _summary(prepared: Prepared, watch: Watch, seconds: float) -> Summary:
+    counters = prepared.engine.counters
+    changes = {op: counters.get(op, 0) for op in ("enter", "leave", "move")}
+    n_subscriptions = prepared.engine.n_subscriptions
+    memory = prepared.engine.memory() if n_subscriptions else {}
+    return Summary(
+        family=prepared.family,
+        engine=prepared.plan.engine,
+        n_publications=counters.get("publications", 0),
+        n_subscriptions=n_subscriptions,
+        n_rejected=len(prepared.publications.rejects) + len(prepared.subscriptions.rejects),
+        n_late=counters.get("late", 0),
+        seconds=seconds,
+        publishing_seconds=watch.total,
+        publications_per_second=watch.rate,
+        changes={"match": watch.n_rows} if prepared.family == "ranked" else changes,
+        deliveries=counters.get("delivery", 0),
+        batch_latency=watch.per_batch(),
+        publication_latency=watch.per_publication(),
+        bytes_per_subscription={part: n_bytes / n_subscriptions for part, n_bytes in memory.items()},
+        counters=counters,
+        notes=prepared.notes,
+    )

@@ -1,0 +1,164 @@
+"""The two files of a run, read, told apart by family, checked and made ready to be cut into batches."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband.model import (
+    FAMILIES,
+    MissingColumn,
+    OnError,
+    Reading,
+    Reject,
+    Rejected,
+    Settings,
+    Source,
+    UnreadableFile,
+    infer_family,
+    read_publications,
+    read_subscriptions,
+    read_table,
+)
+from skyband.model.scalar import texts
+from skyband.model.sieve import Sieve
+from skyband.model.vector import words
+from skyband.scoring import Words, tokenise
+
+
+class Opened(NamedTuple):
+    """A source as it was read, before its family is known; `name` is its path, or what it holds."""
+
+    noun: str
+    name: str
+    reading: Reading
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows that could be read."""
+        return self.reading.table
+
+
+class Loaded(NamedTuple):
+    """The good rows of a source, as a table for the engine and as arrays, and the rows that were rejected.
+
+    `numbers` holds the row in the source of each good row.
+    """
+
+    noun: str
+    name: str
+    table: pa.Table
+    rows: Any
+    numbers: npt.NDArray[np.int64]
+    rejects: list[Reject]
+
+    def located(self, rejects: list[Reject], start: int) -> list[Reject]:
+        """Rejects of the batch that began at this row, with the rows of the source."""
+        return [reject._replace(row=int(self.numbers[start + reject.row - 1])) for reject in rejects]
+
+    def until(self, at: int) -> "Loaded":
+        """Those that were published by then."""
+        kept = np.flatnonzero(self.rows.ts <= at)
+        return self._replace(table=self.table.take(pa.array(kept)), numbers=self.numbers[kept])
+
+
+def open_source(source: Source, noun: str) -> Opened:
+    """Read a source; one without rows and columns cannot be told from a mistake."""
+    named = isinstance(source, str) or hasattr(source, "__fspath__")
+    opened = Opened(noun, str(source) if named else noun, read_table(source))
+    if not opened.table.num_columns and not opened.reading.rejects:
+        raise UnreadableFile(f"{opened.name} is empty: there are no {noun} in it.")
+    return opened
+
+
+def family_of(publications: Opened, subscriptions: Opened) -> str:
+    """The family that the columns of both tell, or of one alone: the other then lacks a column, and can be told so."""
+    for opened in (publications, subscriptions):
+        if not opened.table.num_columns:
+            raise Rejected(opened.reading.rejects, opened.name)
+    published, subscribed = publications.table.column_names, subscriptions.table.column_names
+    try:
+        return infer_family(published, subscribed)
+    except ValueError:
+        told = {_inferred([], subscribed), _inferred(published, [])} - {None, "covering"}
+        if len(told) != 1:
+            raise
+        return str(told.pop())
+
+
+def _inferred(published: list[str], subscribed: list[str]) -> str | None:
+    try:
+        return infer_family(published, subscribed)
+    except ValueError:
+        return None
+
+
+def load(opened: Opened, family: str, settings: Settings, on_error: OnError) -> Loaded:
+    """The good rows of a source, or `Rejected` with all the bad ones."""
+    read = read_publications if opened.noun == "publications" else read_subscriptions
+    try:
+        found = read(family, opened.table, settings, "collect")
+    except MissingColumn as error:
+        raise UnreadableFile(f"{opened.name}: {error}") from None
+    numbers = opened.reading.row_numbers
+    rejects = [reject._replace(row=int(numbers[reject.row - 1])) for reject in found.rejects]
+    rejects = sorted(opened.reading.rejects + rejects)
+    if rejects and on_error == "raise":
+        raise Rejected(rejects, opened.name)
+    schema = getattr(FAMILIES[family], opened.noun)
+    table = found.table.select([name for name in found.table.column_names if name in schema.names])
+    rows = found.parsed.rows
+    if family == "geotext":
+        table = _with_weights(table, rows)
+    return Loaded(opened.noun, opened.name, table, rows, numbers[found.parsed.kept], rejects)
+
+
+def _with_weights(table: pa.Table, rows: Any) -> pa.Table:
+    """The table with the words as they were weighed, so that no batch is weighed again."""
+    offsets = pa.array(rows.offsets, pa.int32())
+    table = table.select([name for name in table.column_names if name not in ("terms", "weights", "text")])
+    table = table.append_column("terms", pa.ListArray.from_arrays(offsets, rows.terms))
+    return table.append_column("weights", pa.ListArray.from_arrays(offsets, pa.array(rows.weights)))
+
+
+def lacks_weights(table: pa.Table) -> bool:
+    """Whether any row of geotext has to be weighed."""
+    return "weights" not in table.column_names or table.column("weights").null_count > 0
+
+
+def fit_words(publications: pa.Table) -> Words:
+    """How often each word occurs in the terms of the publications, or in their texts where there are none."""
+    return Words.fit(_documents(Sieve(publications, "geotext publications")))
+
+
+def _documents(sieve: Sieve) -> Iterator[list[str]]:
+    terms, text = words(sieve, "terms"), texts(sieve, "text")
+    values, edges = terms.values.to_pylist(), terms.offsets.tolist()
+    for row, said in enumerate(text.to_pylist()):
+        if not terms.null[row]:
+            yield values[edges[row] : edges[row + 1]]
+        elif said is not None:
+            yield tokenise(said)
+
+
+def dims_of(rows: Any) -> int | None:
+    """How many numbers the vectors of these subscriptions have; None where that is not known or not asked."""
+    vectors = next((getattr(rows, name) for name in ("points", "lo") if name in rows._fields), None)
+    return int(vectors.shape[1]) if vectors is not None and len(vectors) else None
+
+
+def tells_time(table: pa.Table) -> bool:
+    """Whether `ts` is given as times rather than as integers."""
+    if "ts" not in table.column_names:
+        return False
+    column = table.column("ts")
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        return True
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return False
+    # Cells of CSV, and of columns that mix types, are text still.
+    given = column.drop_null()
+    return bool(len(given)) and not bool(pc.match_substring_regex(given[0], r"^-?[0-9]+$").as_py())

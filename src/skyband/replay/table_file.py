@@ -1,0 +1,157 @@
+"""Files that grow table by table and appear whole at their path, or not at all."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from skyband.model.write import ENCODER, replacing
+
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".ndjson": "ndjson",
+    ".jsonl": "ndjson",
+    ".csv": "csv",
+}
+# Batches may hold a handful of rows each; a Parquet file of such row groups would be slow to read.
+ROWS_AT_ONCE = 65_536
+
+
+class ChangeSink(Protocol):
+    """Where changes go: told their schema once, then given them as they come."""
+
+    def begin(self, schema: pa.Schema) -> None:
+        """Take the schema of every table that will follow."""
+
+    def write(self, table: pa.Table) -> None:
+        """Take the next rows."""
+
+
+class Discard:
+    """A sink for those who want the summary only."""
+
+    def begin(self, schema: pa.Schema) -> None:
+        """Do nothing."""
+
+    def write(self, table: pa.Table) -> None:
+        """Do nothing."""
+
+
+class TableFile:
+    """A sink that writes Parquet, NDJSON or CSV to an open file."""
+
+    def __init__(self, file: BinaryIO, format: str) -> None:
+        self.n_rows = 0
+        self._file = file
+        self._format = format
+        self._schema: pa.Schema | None = None
+        self._writer: Any = None
+        self._waiting: list[pa.Table] = []
+        self._n_waiting = 0
+
+    def begin(self, schema: pa.Schema) -> None:
+        """Take the schema of every table that will follow."""
+        self._schema = schema
+        if self._format == "parquet":
+            self._writer = pa.parquet.ParquetWriter(self._file, schema, compression="zstd")
+        elif self._format == "csv":
+            self._writer = pa.csv.CSVWriter(self._file, _flat(schema.empty_table()).schema)
+        self._file.flush()
+
+    def write(self, table: pa.Table) -> None:
+        """Take the next rows."""
+        if not len(table):
+            return
+        self.n_rows += len(table)
+        self._waiting.append(table)
+        self._n_waiting += len(table)
+        if self._n_waiting >= ROWS_AT_ONCE:
+            self._flush()
+
+    def finish(self) -> None:
+        """Write what is waiting and the end of the file."""
+        self._flush()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def abandon(self) -> None:
+        """Let go of the file after a failure."""
+        with contextlib.suppress(Exception):
+            if self._writer is not None:
+                self._writer.close()
+        self._writer = None
+
+    def _flush(self) -> None:
+        if self._waiting:
+            table = pa.concat_tables(self._waiting)
+            self._waiting, self._n_waiting = [], 0
+            if self._format == "ndjson":
+                self._write_lines(_untimed(table))
+            else:
+                self._writer.write_table(_flat(table) if self._format == "csv" else table)
+
+    def _write_lines(self, table: pa.Table) -> None:
+        names = table.column_names
+        for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            self._file.write(ENCODER.encode(dict(zip(names, row, strict=True))).encode() + b"\n")
+
+
+@contextlib.contextmanager
+def table_file(path: Path) -> Iterator[TableFile]:
+    """A file to write tables to, of the format that its suffix names.
+
+    It is written beside its path and takes its place when the block ends well. What would prevent that is found here,
+    before any work.
+    """
+    format = format_of(path)
+    if path.is_dir():
+        raise ValueError(f"{path} cannot be written: it is a folder.")
+    with replacing(path) as temporary, _opened(path, temporary) as file:
+        sink = TableFile(file, format)
+        try:
+            yield sink
+            sink.finish()
+        finally:
+            sink.abandon()
+
+
+def format_of(path: Path, formats: tuple[str, ...] = ("parquet", "ndjson", "csv")) -> str:
+    """The format of a path by its suffix; a ValueError lists the suffixes there are."""
+    format = FORMATS.get(path.suffix.lower())
+    if format not in formats:
+        suffixes = [suffix for suffix, its_format in FORMATS.items() if its_format in formats]
+        listed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise ValueError(f"{path} cannot be written: its name must end in {listed}.")
+    return format
+
+
+def _opened(path: Path, temporary: Path) -> BinaryIO:
+    try:
+        return temporary.open("wb")
+    except OSError as error:
+        raise ValueError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def _untimed(table: pa.Table) -> pa.Table:
+    """The table with times as ISO 8601 text in UTC."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            table = table.set_column(place, field.name, pc.cast(table.column(place), pa.string()))
+    return table
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """The table with lists as JSON text, since a CSV cell holds one value."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            cells = [None if cell is None else json.dumps(cell) for cell in table.column(place).to_pylist()]
+            table = table.set_column(place, field.name, pa.array(cells, pa.string()))
+    return table

@@ -1,0 +1,72 @@
+"""Who has what at an instant."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband.model import Source
+from skyband.replay.plan import Plan
+from skyband.replay.run import Progress, prepare, run
+from skyband.replay.source import Loaded
+from skyband.replay.table_file import Discard
+
+
+class Ranking(NamedTuple):
+    """The tops at an instant: `at` in microseconds, None if nothing was published; `timed` if `ts` told times."""
+
+    family: str
+    engine: str
+    at: int | None
+    timed: bool
+    n_rejected: int
+    table: pa.Table
+    notes: list[str]
+
+
+def top(
+    publications: Source,
+    subscriptions: Source,
+    plan: Plan | None = None,
+    *,
+    at: int | None = None,
+    ids: Sequence[int | str] | None = None,
+    progress: Progress | None = None,
+) -> Ranking:
+    """The tops of these subscriptions, or of all, after everything that was published by `at` (default: the end).
+
+    Ids given as text are read as integers where the file has integers.
+    """
+    prepared = prepare(publications, subscriptions, plan or Plan(), at)
+    if prepared.family == "ranked":
+        raise ValueError("Ranked subscriptions have no standing answer: replay the events to see whom they reach.")
+    wanted = None if ids is None else _known(prepared.subscriptions, ids)
+    run(prepared, Discard(), at, progress)
+    return Ranking(
+        family=prepared.family,
+        engine=prepared.plan.engine,
+        at=prepared.engine.now,
+        timed=prepared.timed,
+        n_rejected=len(prepared.publications.rejects) + len(prepared.subscriptions.rejects),
+        table=prepared.engine.top(wanted),
+        notes=prepared.notes,
+    )
+
+
+def _known(subscriptions: Loaded, ids: Sequence[int | str]) -> pa.Array:
+    registered = subscriptions.rows.ids
+    read = [_integer(subscriptions.name, id) for id in ids] if registered.type == pa.int64() else list(ids)
+    wanted = pc.unique(pa.array(read, registered.type))
+    missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=registered))).to_pylist()
+    if missing:
+        listed = ", ".join(str(id) for id in missing)
+        raise ValueError(f"{subscriptions.name} has no subscription {listed}.")
+    return wanted
+
+
+def _integer(name: str, id: int | str) -> int:
+    try:
+        return int(id)
+    except ValueError:
+        raise ValueError(f"The ids of {name} are integers, and {id!r} is not.") from None

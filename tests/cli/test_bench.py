@@ -1,0 +1,56 @@
+"""`skyband bench`: what it asks of `skyband.bench`, with a benchmark that measures nothing."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+
+import skyband
+from tests.cli.calling import call, document, failure
+
+
+class Still(NamedTuple):
+    name: str
+    summary: str
+
+    def run(self, size: str, progress: Callable[[str], None]) -> list[dict[str, Any]]:
+        progress(f"measuring {self.name}")
+        return [{"size": size, "ns": 1}]
+
+    def table(self, rows: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+        return ["size", "ns"], [[row["size"], str(row["ns"])] for row in rows]
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    module = ModuleType("skyband.bench")
+    benchmarks = {name: Still(name, f"How fast {name} stands still.") for name in ("stone", "tree")}
+    module.__dict__.update(BENCHMARKS=benchmarks, store=lambda rows, folder: folder / f"{len(rows)}.parquet")
+    monkeypatch.setitem(sys.modules, "skyband.bench", module)
+    monkeypatch.setattr(skyband, "bench", module, raising=False)
+    return module
+
+
+@pytest.mark.usefixtures("bench")
+def test_benchmarks_are_listed() -> None:
+    assert [row["name"] for row in document("bench", "--list")] == ["stone", "tree"]
+    assert "How fast tree stands still." in call("bench").stdout
+
+
+@pytest.mark.usefixtures("bench")
+def test_one_or_all_are_run(tmp_path: Path) -> None:
+    done = call("bench", "tree", "--size", "toy", "--out", tmp_path / "raw")
+    assert done.stderr == "measuring tree\n"
+    assert done.stdout.splitlines()[-1] == f"1 raw rows are in {tmp_path / 'raw' / '1.parquet'}."
+    said = document("bench", "all", "--out", tmp_path)
+    assert [(row["name"], row["table"]) for row in said] == [
+        (name, [{"size": "small", "ns": "1"}]) for name in ("stone", "tree")
+    ]
+
+
+@pytest.mark.usefixtures("bench")
+def test_an_unknown_benchmark() -> None:
+    assert "there is no benchmark 'x'; there are stone, tree, all." in failure("bench", "x", code=2)
