@@ -1,0 +1,144 @@
+"""A contest: engines on the same seeded workload, their answers compared before they are timed."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+import skyband
+from skyband.bench.clock import time_in_turn
+from skyband.bench.row import Row, measured
+from skyband.contract import AnyEngine
+from skyband.model import Window
+from skyband.workload import FAMILIES, Workload
+
+# Enough subscriptions at once that a call costs little, few enough that what it tells stays small.
+AT_ONCE = 50_000
+
+
+class WrongAnswer(AssertionError):
+    """An engine answered otherwise than what it is compared with; nothing is timed then."""
+
+
+class Case(NamedTuple):
+    """A workload with its size left open: `options` is given numbers of subscriptions and of publications.
+
+    The first `n_live` publications, a full window or the objects, are published before the clock starts, and `n_extra`
+    more: rows that were just filled do not run short for a while, so that a short run sees no refill.
+    """
+
+    family: str
+    label: str
+    options: Callable[[int, int], Any]
+    n_live: int
+    window: bool = False
+    n_extra: int = 0
+    engine_options: dict[str, Any] = {}  # noqa: RUF012 - never written to
+
+    @property
+    def n_before(self) -> int:
+        """How many publications are published before the clock starts."""
+        return self.n_live + self.n_extra
+
+    @property
+    def fill_batch(self) -> int:
+        """How many publications at a time: a tenth of a window, since a batch as long as it fills every row anew."""
+        return max(1, min(1000, self.n_live // 10))
+
+    def generate(self, n_subscriptions: int, n_publications: int) -> Workload:
+        """The workload, with this many publications after those that are published first."""
+        _, generate = FAMILIES[self.family]
+        return generate(self.options(n_subscriptions, self.n_before + n_publications))
+
+    def open(self, engine: str) -> AnyEngine:
+        """An empty engine; the window is as long as what is live."""
+        window = Window.count(self.n_live) if self.window else None
+        return skyband.open(self.family, engine, window=window, **self.engine_options)
+
+
+def pieces(table: pa.Table, size: int) -> Iterator[pa.Table]:
+    """The table in slices of at most `size` rows."""
+    return (table.slice(start, size) for start in range(0, len(table), size))
+
+
+def fill(engine: AnyEngine, subscriptions: pa.Table, publications: pa.Table, batch: int) -> None:
+    """Subscribe first and publish then, which is what Scan does with less work than the other way about."""
+    for piece in pieces(subscriptions, AT_ONCE):
+        engine.subscribe(piece)
+    for piece in pieces(publications, batch):
+        engine.publish(piece)
+
+
+def check_tops(case: Case, engine: AnyEngine, subscriptions: pa.Table, published: pa.Table) -> None:
+    """Compare the tops of these subscriptions with those of a fresh engine that is asked afterwards."""
+    fresh = case.open(engine.name)
+    for piece in pieces(published, 10_000):
+        fresh.publish(piece)
+    fresh.subscribe(subscriptions)
+    require_equal(engine.top(subscriptions["id"].combine_chunks()), fresh.top(), case.label)
+
+
+def require_equal(answer: pa.Table, expected: pa.Table, what: str) -> None:
+    """Raise `WrongAnswer` unless two answers are equal tables."""
+    if not answer.equals(expected):
+        raise WrongAnswer(f"{what}: the answers differ ({len(answer)} rows, and {len(expected)} were expected).")
+
+
+def duel(case: Case, engines: Sequence[str], n_subscriptions: int, batch: int, n_rounds: int) -> list[Row]:
+    """Engines side by side: every change compared in a first run, times taken in a second."""
+    made = case.generate(n_subscriptions, batch * (n_rounds + 1))
+    live, later = made.publications.slice(0, case.n_before), made.publications.slice(case.n_before)
+    for second_run in (False, True):
+        entered = {name: case.open(name) for name in engines}
+        for engine in entered.values():
+            fill(engine, made.subscriptions, live, case.fill_batch)
+        if not second_run:
+            for piece in pieces(later, batch):
+                answers = [engine.publish(piece) for engine in entered.values()]
+                for answer in answers[1:]:
+                    require_equal(answers[0], answer, case.label)
+    batches = list(pieces(later, batch))
+    calls = {name: _publisher(engine, batches) for name, engine in entered.items()}
+    tally = Tally(entered)
+    taken = time_in_turn(calls, n_rounds, after=tally.note)
+    parameters = made.parameters | {
+        "family": case.family,
+        "n_live": case.n_live,
+        "n_extra": case.n_extra,
+        "batch": batch,
+    }
+    contest = f"{case.label}, {', '.join(engines)}, {n_subscriptions}"
+    n_pairs = batch * n_subscriptions
+    return [
+        measured(contest, name, parameters, taken[name], n_pairs, tally.measures(name, n_rounds)) for name in engines
+    ]
+
+
+def _publisher(engine: AnyEngine, batches: list[pa.Table]) -> Callable[[int], pa.Table]:
+    return lambda turn: engine.publish(batches[turn])
+
+
+class Tally:
+    """What the counters of engines say of each call, and how many changes it answered with; warm-up left out."""
+
+    def __init__(self, engines: dict[str, AnyEngine], n_warm: int = 1) -> None:
+        self._engines = engines
+        self._n_warm = n_warm
+        self._before = {name: engine.counters for name, engine in engines.items()}
+        self._sums: dict[str, Counter[str]] = {name: Counter() for name in engines}
+
+    def note(self, name: str, turn: int, answer: object) -> None:
+        """Take the counters after a call; names that stand for one and the same engine share theirs."""
+        now, before = self._engines[name].counters, self._before[name]
+        if turn >= self._n_warm and isinstance(answer, pa.Table):
+            self._sums[name].update({counter: n - before.get(counter, 0) for counter, n in now.items()})
+            self._sums[name]["changes"] += len(answer)
+        for other, engine in self._engines.items():
+            if engine is self._engines[name]:
+                self._before[other] = now
+
+    def measures(self, name: str, n_rounds: int) -> dict[str, float]:
+        """Counts of a call on average, by the names of the counters, and the bytes in use by part."""
+        counts = {counter: count / n_rounds for counter, count in sorted(self._sums[name].items())}
+        return counts | {f"bytes.{part}": float(n) for part, n in self._engines[name].memory().items()}

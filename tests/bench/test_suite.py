@@ -1,0 +1,145 @@
+"""Every benchmark runs at toy size, keeps its promises in every row, and is drawn from what was stored."""
+
+import ast
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skyband.bench import BENCHMARKS, NoMatplotlib, Row, draw, load, rows_of, store
+from skyband.bench import suite as modules
+from skyband.bench.contest import fill
+from skyband.bench.row import ns_per_operation
+from skyband.bench.suite.scan import steady_case
+
+FIELDS = {
+    "benchmark", "size", "at", "commit", "machine", "versions", "contest", "algorithm", "parameters", "latencies",
+    "n_operations", "measures", "skipped",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[str, list[Row]]:
+    return {name: benchmark.run("toy", lambda said: None) for name, benchmark in BENCHMARKS.items()}
+
+
+def test_every_module_of_the_suite_is_a_benchmark() -> None:
+    found = {path.stem for path in Path(modules.__file__).parent.glob("*.py")} - {"__init__"}
+    assert found == set(BENCHMARKS)
+    assert {"kernels", "parse", "scan"} <= found
+
+
+def test_every_benchmark_says_what_it_measures() -> None:
+    for name, benchmark in BENCHMARKS.items():
+        assert benchmark.name == name
+        assert benchmark.summary.endswith(".")
+
+
+@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+def test_rows_keep_their_promises(name: str, runs: dict[str, list[Row]]) -> None:
+    rows = runs[name]
+    assert rows
+    for row in rows:
+        assert set(row) == FIELDS
+        assert (row["benchmark"], row["size"], row["skipped"]) == (name, "toy", None)
+        assert row["latencies"]
+        assert all(type(ns) is int and ns > 0 for ns in row["latencies"])
+        assert row["n_operations"] > 0
+        assert ns_per_operation(row) > 0
+
+
+@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+def test_tables_have_a_cell_for_every_header(name: str, runs: dict[str, list[Row]]) -> None:
+    headers, cells = BENCHMARKS[name].table(runs[name])
+    assert len(cells) == len(runs[name])
+    assert {len(row) for row in cells} == {len(headers)}
+    # The first row of a contest is what the others are measured against.
+    assert cells[0][headers.index("ratio")] == "1"
+
+
+def test_a_skipped_row_shows_its_reason(runs: dict[str, list[Row]]) -> None:
+    row = runs["scan"][2] | {"skipped": "Skipped: too long.", "latencies": [], "n_operations": 0, "measures": {}}
+    _, cells = BENCHMARKS["scan"].table([row])
+    assert cells[0][0] == "window uniform"
+    assert cells[0][-1] == "Skipped: too long."
+
+
+def test_publishing_costs_what_brute_force_costs(runs: dict[str, list[Row]]) -> None:
+    swept = [row for row in runs["scan"] if "operation" in row["parameters"] and row["algorithm"] == "scan"]
+    swept = [row for row in swept if row["parameters"]["operation"] == "publish"]
+    continuous = [row for row in swept if row["parameters"]["family"] in ("window", "geotext")]
+    assert {row["parameters"]["granularity"] for row in continuous} == {"batch", "publication"}
+    for row in continuous:
+        measures, live = row["measures"], row["parameters"]["n_live"]
+        least = row["n_operations"]
+        assert least <= measures["scored"] <= least + measures["refilled"] * 2 * live
+        if not measures["refilled"]:
+            assert measures["scored"] == least
+
+
+@pytest.mark.jit_only
+def test_a_window_that_has_slid_on_sees_refills() -> None:
+    n, case = 200, steady_case(200)
+    made = case.generate(n, 2 * case.n_live)
+    engine = case.open("scan")
+    fill(engine, made.subscriptions, made.publications.slice(0, case.n_before), case.fill_batch)
+    before = engine.counters
+    fill(engine, made.subscriptions.slice(0, 0), made.publications.slice(case.n_before), case.fill_batch)
+    by_arrivals = 2 * case.n_live * n
+    by_refills = engine.counters["scored"] - before["scored"] - by_arrivals
+    assert engine.counters["refilled"] > before["refilled"]
+    assert 0.05 < by_refills / by_arrivals < 0.5
+
+
+def test_subscribing_to_a_full_window_scores_all_of_it(runs: dict[str, list[Row]]) -> None:
+    rows = [row for row in runs["scan"] if row["parameters"]["operation"] == "subscribe"]
+    for row in rows:
+        if row["parameters"]["family"] in ("window", "geotext"):
+            assert row["measures"]["scored"] == row["parameters"]["n_live"] * row["n_operations"]
+
+
+def test_bytes_are_counted(runs: dict[str, list[Row]]) -> None:
+    scans = [row for row in runs["scan"] if row["algorithm"] == "scan" and row["parameters"]["operation"] == "publish"]
+    assert all(any(name.startswith("bytes.") for name in row["measures"]) for row in scans)
+    added = [row for row in runs["kernels"] if row["parameters"]["operation"] == "add"]
+    assert all(row["measures"]["bytes"] > 0 for row in added)
+
+
+def test_figures_are_drawn_from_stored_rows_alone(runs: dict[str, list[Row]], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for name, rows in runs.items():
+        path = store(rows, tmp_path / "rows")
+        assert path.name.startswith(f"{name}-")
+    assert rows_of(load(tmp_path / "rows").slice(0, 1))[0]["latencies"]
+    drawn = draw(tmp_path / "rows", tmp_path / "figures")
+    expected = {f"{name}-{plot.name}.png" for name, benchmark in BENCHMARKS.items() for plot in benchmark.plots}
+    assert {path.name for path in drawn} == expected
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)
+
+
+def test_without_matplotlib_one_sentence_says_what_to_install(
+    runs: dict[str, list[Row]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(NoMatplotlib, match=r"skyband\[plot\]"):
+        BENCHMARKS["parse"].figures(runs["parse"], tmp_path)
+
+
+def test_pandas_is_left_out_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.util
+
+    find = importlib.util.find_spec
+
+    def hide(name: str, *args: Any) -> Any:
+        return None if name == "pandas" else find(name, *args)
+
+    monkeypatch.setattr(importlib.util, "find_spec", hide)
+    rows = BENCHMARKS["parse"].run("toy", lambda said: None)
+    assert [row["skipped"] for row in rows if row["algorithm"] == "pandas"] == ["Skipped: pandas is not installed."]
+
+
+def test_no_benchmark_reads_the_clock_of_the_day() -> None:
+    for path in Path(modules.__file__).parent.glob("*.py"):
+        names = {node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
+        assert not names & {"time", "now", "today"}, f"{path.name} must be seeded and timed by perf_counter alone"
