@@ -1,0 +1,66 @@
+"""The change log as it grows: kept, counted by the clock, and added up against the tops at the end."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from skyband.contract import AnyEngine
+from skyband.demo.day import N_MINUTES
+from skyband.demo.scene import STEP
+from skyband.model import Op
+
+Ints = NDArray[np.int64]
+
+
+class Tally(NamedTuple):
+    """Numbers by step of the day: messages, enters, leaves, and seconds of engine time."""
+
+    messages: Ints
+    enters: Ints
+    leaves: Ints
+    seconds: NDArray[np.float64]
+
+
+class Ledger:
+    """All changes so far, and what there was of them in each step."""
+
+    def __init__(self) -> None:
+        n_steps = N_MINUTES // STEP
+        messages, enters, leaves = (np.zeros(n_steps, np.int64) for _ in range(3))
+        self.tally = Tally(messages, enters, leaves, np.zeros(n_steps))
+        self.n_steps = 0
+        self._parts: list[pa.Table] = []
+
+    def add(self, changes: pa.Table, n_messages: int, seconds: float) -> None:
+        """The changes of the next step."""
+        step, n_enters = self.n_steps, pc.sum(pc.equal(changes["op"], Op.ENTER)).as_py() or 0
+        self.tally.messages[step] = n_messages
+        self.tally.enters[step] = n_enters
+        self.tally.leaves[step] = len(changes) - n_enters
+        self.tally.seconds[step] = seconds
+        self.n_steps += 1
+        self._parts.append(changes)
+
+    def table(self) -> pa.Table:
+        """The whole change log, in order."""
+        # Until the first publication an engine cannot know the type of their ids, so empty parts may differ in it.
+        return pa.concat_tables([part for part in self._parts if len(part)] or self._parts[-1:])
+
+
+def adds_up(changes: pa.Table, engine: AnyEngine) -> bool:
+    """Whether the running sum of the changes is the set of tops that the engine has now."""
+    signs = pc.if_else(pc.equal(changes["op"], Op.ENTER), 1, -1)
+    pairs = changes.select(["subscription", "publication"]).append_column("sign", signs)
+    sums = pairs.group_by(["subscription", "publication"]).aggregate([("sign", "sum")])
+    left = sums.filter(pc.not_equal(sums["sign_sum"], 0))
+    tops = engine.top()
+    once = pc.all(pc.equal(left["sign_sum"], 1)).as_py() in (True, None)
+    return bool(once and _pairs(left) == _pairs(tops))
+
+
+def _pairs(table: pa.Table) -> list[tuple[int, int]]:
+    columns = (table["subscription"].to_pylist(), table["publication"].to_pylist())
+    return sorted(zip(*columns, strict=True))

@@ -1,0 +1,115 @@
+"""The live view on terminals of several sizes, and who gets to see it."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from skyband.demo.day import OPENS
+from skyband.demo.frame import Camera, Frame
+from skyband.demo.ledger import Ledger
+from skyband.demo.play import open_engine, play
+from skyband.demo.scene import make_scene
+from skyband.demo.subscriber import titles
+from skyband.demo.view import render, short
+from skyband.demo.watcher import Lines, Screen, Taking, can_show, watching, working
+
+SCENE = make_scene(5, 40, 500)
+
+
+def terminal(width: int = 120, height: int = 44) -> Console:
+    return Console(
+        file=io.StringIO(), record=True, force_terminal=True, width=width, height=height, _environ={"TERM": "xterm"}
+    )
+
+
+def text_of(frame: Frame, width: int) -> str:
+    console = terminal(width)
+    console.print(render(frame, width))
+    return console.export_text()
+
+
+class Collector:
+    """A watcher that keeps every frame."""
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+
+    def show(self, take: Taking, minute: int, part: float) -> None:
+        self.frames.append(take())
+
+
+@pytest.fixture(scope="module")
+def frames() -> list[Frame]:
+    collector = Collector()
+    play(SCENE, open_engine(), collector)
+    return collector.frames
+
+
+@pytest.mark.parametrize("width", [60, 109, 110, 160])
+def test_a_frame_fits_every_width(frames: list[Frame], width: int) -> None:
+    lines = text_of(frames[300], width).splitlines()
+    assert {len(line) for line in lines} == {width}
+    assert "21:03" in lines[1]
+
+
+def test_a_frame_shows_the_stream_the_tops_and_the_rates(frames: list[Frame]) -> None:
+    frame = frames[300]
+    text = text_of(frame, 220)
+    assert all(title in text for title in titles(SCENE.city))
+    assert frame.happening in text
+    assert frame.latest[0].text in text
+    assert all(entry.line.text in text for card in frame.cards for entry in card.top)
+    assert "messages by hour" in text
+
+
+def test_newcomers_are_marked_and_fade(frames: list[Frame]) -> None:
+    fresh = [entry.new for frame in frames for card in frame.cards for entry in card.top]
+    assert max(fresh) == 1.0
+    assert min(fresh) == 0.0
+    assert any(card.left for frame in frames for card in frame.cards)
+    assert all(len(card.top) <= 5 for frame in frames for card in frame.cards)
+
+
+def test_the_first_frame_of_an_empty_day_renders() -> None:
+    engine = open_engine()
+    engine.subscribe(SCENE.subscriptions)
+    frame = Camera(SCENE).take(engine, Ledger(), OPENS, 0)
+    assert frame.latest == ()
+    assert "nothing yet" in text_of(frame, 120)
+
+
+def test_the_live_view_runs_on_a_terminal() -> None:
+    console = terminal()
+    with watching(console, True, seconds=0.05) as watcher:
+        assert isinstance(watcher, Screen)
+        play(SCENE, open_engine(), watcher)
+    assert isinstance(console.file, io.StringIO)
+    written = console.file.getvalue()
+    assert "24:00" in written
+    assert written.count("\x1b[?1049h") == written.count("\x1b[?1049l") == 1
+
+
+def test_work_is_announced_with_its_time() -> None:
+    console = terminal()
+    with working(console, "Counting [to] ten"):
+        pass
+    assert "Counting [to] ten: 0.0 s" in console.export_text()
+
+
+def test_without_a_capable_terminal_there_are_lines() -> None:
+    pipe = Console(file=io.StringIO())
+    dumb = Console(file=io.StringIO(), force_terminal=True, _environ={"TERM": "dumb"})
+    ascii_only = Console(file=io.TextIOWrapper(io.BytesIO(), "ascii"), force_terminal=True, _environ={"TERM": "xterm"})
+    assert [can_show(console) for console in (pipe, dumb, ascii_only, terminal())] == [False, False, False, True]
+    for console, live in ((pipe, True), (terminal(), False)):
+        with watching(console, live) as watcher:
+            assert isinstance(watcher, Lines)
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [(0, "0"), (9999, "9999"), (12_345, "12.3k"), (4_560_000, "4.56M"), (1.2e9, "1.2G")],
+)
+def test_short_numbers(amount: float, words: str) -> None:
+    assert short(amount) == words
