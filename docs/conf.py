@@ -13,9 +13,7 @@ exclude_patterns = ["_build"]
 
 nitpicky = True
 # Types of other libraries: their documentation is elsewhere, and a build must not need the network.
-nitpick_ignore_regex = [
-    (r"py:.*", r"(numpy|np|pyarrow|pa|pandas|pd|click|collections|os|pathlib|typing)\..*")
-]
+nitpick_ignore_regex = [(r"py:.*", r"(numpy|np|pyarrow|pa|pandas|pd|click|collections|os|pathlib|typing)\..*")]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3

@@ -129,9 +129,7 @@ def test_languages_are_spelled_so_that_blocks_run() -> None:
 
 
 def test_commands_are_read_with_their_demands() -> None:
-    code = (
-        "$ make demo\n$ skyband top a \\\n> --at 3  # exit 2\noutput\n# prints: no file\n$ skyband doctor\n"
-    )
+    code = "$ make demo\n$ skyband top a \\\n> --at 3  # exit 2\noutput\n# prints: no file\n$ skyband doctor\n"
     assert commands_of(code) == [
         Command("skyband top a  --at 3", 2, ["no file"]),
         Command("skyband doctor", 0, []),

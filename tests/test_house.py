@@ -105,9 +105,7 @@ def test_every_package_has_an_init() -> None:
 def test_make_help_lists_every_target() -> None:
     # Without MAKE*: the tests themselves are mostly run by make.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFL"))}
-    done = subprocess.run(
-        ["make", "help"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["make", "help"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     listed = re.findall(r"^ +make (\w+) +\S.*\.$", done.stdout, re.MULTILINE)
     assert Counter(listed) == Counter(TARGETS)
 
