@@ -46,11 +46,11 @@ check: $(READY) ## Check lint, format, types and layers.
 
 fast: $(READY) ## Run the tests with compiled kernels.
 	@echo "==> fast: the tests, kernels compiled (the first run compiles them)"
-	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2
+	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2 --dist worksteal
 
 coverage: $(READY) ## Run the tests with the JIT off and measure branch coverage, at least 90%.
 	@echo "==> coverage: the tests, JIT off, branches counted"
-	@NUMBA_DISABLE_JIT=1 SKYBAND_PROFILE=coverage $(BIN)/python -m pytest -n 2 -m "not soak and not jit_only" \
+	@NUMBA_DISABLE_JIT=1 SKYBAND_PROFILE=coverage $(BIN)/python -m pytest -n 2 --dist worksteal -m "not soak and not jit_only" \
 	    --cov=skyband --cov-branch --cov-fail-under=90
 
 bench: $(READY) ## Run every benchmark and store its raw rows.
@@ -59,7 +59,7 @@ bench: $(READY) ## Run every benchmark and store its raw rows.
 
 soak: $(READY) ## Run the long random tests, which take many minutes.
 	@echo "==> soak: the long random tests"
-	@SKYBAND_PROFILE=soak $(BIN)/python -m pytest -n 2 -m soak
+	@SKYBAND_PROFILE=soak $(BIN)/python -m pytest -n 2 --dist worksteal -m soak
 
 docs: $(READY) ## Build the documentation into build/docs; any warning fails.
 	@echo "==> docs: building build/docs/index.html"

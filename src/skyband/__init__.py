@@ -7,13 +7,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from skyband.contract import AnyEngine, Granularity, Tops
     from skyband.model import Bounds, OnError, Rejected, Window, WordModel
     from skyband.scoring import Words
 
 __version__ = "0.1.0"
 
-__all__ = ["Bounds", "Rejected", "Tops", "Window", "Words", "__version__", "open"]
+__all__ = ["Bounds", "Rejected", "Tops", "Window", "Words", "__version__", "open", "restore"]
 
 # Imported when first asked for: `skyband --help` should not wait for numpy and Arrow.
 _HOMES = {
@@ -54,3 +56,11 @@ def open(
     plain = Settings()
     settings = plain._replace(window=window or plain.window, bounds=bounds or plain.bounds, words=words)
     return find_engine(family, engine)(settings, granularity=granularity, on_error=on_error, **options)
+
+
+def restore(folder: "str | Path") -> "AnyEngine":
+    """The engine that wrote a snapshot to this folder, ready to go on as if nothing had happened."""
+    from skyband.contract import find_engine, snapshot_of
+
+    family, engine = snapshot_of(folder)
+    return find_engine(family, engine).restore(folder)

@@ -36,8 +36,8 @@ FAULTS = {
     ),
     "ranges without their left end": (
         "kernels/sweep.py",
-        "lo[i] <= x[j]",
-        "lo[i] < x[j]",
+        "lo[j, i] <= x[j]",
+        "lo[j, i] < x[j]",
         "ranges-scan-unbounded-batch",
     ),
     "the smaller id first": (

@@ -6,6 +6,9 @@ import pytest
 
 import skyband
 from skyband.contract import AnyEngine
+from skyband.engines.scan import RangesScan
+from skyband.engines.scan.continuous import ContinuousScan
+from skyband.engines.scan.rows import Telling
 from skyband.testing.machine import same, through_snapshot
 from skyband.workload import FAMILIES
 
@@ -42,6 +45,31 @@ def test_a_long_stream_equals_the_oracle(family: str, options: dict[str, object]
             scan = through_snapshot(scan)
     same(scan.top(), oracle.top())
     assert scan.counters["delivery"] == oracle.counters["delivery"]
+
+
+@pytest.mark.parametrize("granularity", ["batch", "publication"])
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [
+        ("window", {"n_subscriptions": 300, "n_publications": 24, "window_n": 5, "k": 3, "score": "mixed", "dims": 2}),
+        ("ranges", {"n_subscriptions": 300, "n_objects": 12, "n_events": 12, "k": 3, "delete_share": 0.2}),
+    ],
+)
+def test_a_kernel_without_room_goes_on_where_it_stopped(
+    family: str, options: dict[str, object], granularity: str
+) -> None:
+    subscriptions, publications = _workload(family, seed=3, **options)
+    scan, oracle = _both(family, granularity=granularity)
+    assert isinstance(scan, ContinuousScan | RangesScan)
+    scan._telling = Telling(room=1)
+    for verb, rows in (
+        ("publish", publications.slice(0, 6)),
+        ("subscribe", subscriptions),
+        ("publish", publications.slice(6)),
+    ):
+        same(getattr(scan, verb)(rows), getattr(oracle, verb)(rows))
+    gone = subscriptions["id"].combine_chunks()
+    same(scan.unsubscribe(gone), oracle.unsubscribe(gone))
 
 
 def test_each_arrival_is_scored_once_for_each_subscription() -> None:

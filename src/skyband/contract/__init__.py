@@ -4,7 +4,7 @@ from skyband.contract.engine import FARTHEST, Engine, Granularity, Ids
 from skyband.contract.horizon import Horizon
 from skyband.contract.registry import AnyEngine, engines, find_engine, register
 from skyband.contract.rows import pack, take, unpack
-from skyband.contract.snapshot import FORMAT, UnreadableSnapshot
+from skyband.contract.snapshot import FORMAT, UnreadableSnapshot, snapshot_of
 from skyband.contract.tops import Tops
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "find_engine",
     "pack",
     "register",
+    "snapshot_of",
     "take",
     "unpack",
 ]

@@ -61,16 +61,27 @@ def write(
         raise
 
 
-def read(folder: Path, family: str, name: str) -> tuple[Settings, dict[str, Any], dict[str, pa.Table]]:
-    """Settings, state and tables of a snapshot of this engine."""
+def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        manifest = feather.read_table(folder / MANIFEST).to_pylist()[0]
+        manifest: dict[str, Any] = feather.read_table(folder / MANIFEST).to_pylist()[0]
     except (OSError, pa.ArrowInvalid, IndexError) as error:
         raise UnreadableSnapshot(f"{folder} holds no readable snapshot: {error}.") from error
     if manifest["format"] != FORMAT:
         raise UnreadableSnapshot(
             f"{folder} has format {manifest['format']}, and this version of Skyband reads format {FORMAT}."
         )
+    return manifest
+
+
+def snapshot_of(folder: str | Path) -> tuple[str, str]:
+    """The family and the name of the engine that wrote a snapshot."""
+    manifest = _manifest(Path(folder))
+    return manifest["family"], manifest["engine"]
+
+
+def read(folder: Path, family: str, name: str) -> tuple[Settings, dict[str, Any], dict[str, pa.Table]]:
+    """Settings, state and tables of a snapshot of this engine."""
+    manifest = _manifest(folder)
     if (manifest["family"], manifest["engine"]) != (family, name):
         raise UnreadableSnapshot(
             f"{folder} is a snapshot of {manifest['family']}/{manifest['engine']}, not of {family}/{name}."

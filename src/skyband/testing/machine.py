@@ -92,9 +92,11 @@ class ContractMachine(RuleBasedStateMachine):
     def advance(self, later: int) -> None:
         self.both("advance", (self.oracle.now or 0) + later)
 
-    @rule()
-    def snapshot_and_restore(self) -> None:
+    @rule(also_the_oracle=st.booleans())
+    def snapshot_and_restore(self, also_the_oracle: bool) -> None:
         self.engine = through_snapshot(self.engine)
+        if also_the_oracle:
+            self.oracle = through_snapshot(self.oracle)
 
     @invariant()
     def answers_are_the_oracles(self) -> None:

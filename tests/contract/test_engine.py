@@ -1,0 +1,139 @@
+"""What the contract does for every engine: rejects, snapshots, ids, time."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather as feather
+import pytest
+
+import skyband
+from skyband.contract import AnyEngine, UnreadableSnapshot, find_engine, register
+from skyband.contract.snapshot import FORMAT, MANIFEST
+from skyband.engines.scan import WindowScan
+from skyband.model import UnreadableFile
+
+ASK = {"id": "ann", "k": 1, "score": "sum", "weights": [1.0]}
+
+
+def _published(**options: object) -> AnyEngine:
+    engine = skyband.open("window", **options)  # type: ignore[arg-type]  # passed on
+    engine.subscribe([ASK])
+    engine.publish([{"id": 1, "ts": 1, "point": [1.0]}])
+    return engine
+
+
+def test_a_bad_batch_changes_nothing() -> None:
+    engine = _published()
+    before = engine.top()
+    with pytest.raises(skyband.Rejected, match="publications: row 2, column id, value 1: is live already") as caught:
+        engine.publish([{"id": 2, "ts": 5, "point": [9.0]}, {"id": 1, "ts": 6, "point": [9.0]}])
+    assert [reject.row for reject in caught.value.rejects] == [2]
+    assert engine.now == 1
+    assert engine.top() == before
+
+
+def test_bad_rows_can_be_collected() -> None:
+    engine = _published(on_error="collect")
+    changes = engine.publish([{"id": 1, "ts": 6, "point": [7.0]}, {"id": 2, "ts": 5, "point": [9.0]}])
+    assert changes["publication"].to_pylist() == [1, 2]
+    assert [str(reject) for reject in engine.rejects] == ["row 1, column id, value 1: is live already"]
+    assert engine.counters["rejected"] == 1
+    engine.unsubscribe(["bob", "ann", "ann"])
+    assert [reject.reason for reject in engine.rejects[1:]] == ["is not registered", "is given twice"]
+    assert engine.n_subscriptions == 0
+
+
+def test_rows_of_a_file_are_counted_as_the_file_counts_them(tmp_path: Path) -> None:
+    lines = '{"id": 1, "ts": 1, "point": [1.0]}\n\nnonsense\n{"id": 1, "ts": 2, "point": [1.0]}\n'
+    (tmp_path / "said.ndjson").write_text(lines)
+    engine = skyband.open("window", on_error="collect")
+    engine.publish(tmp_path / "said.ndjson")
+    assert [reject.row for reject in engine.rejects] == [3, 4]
+    assert engine.counters["publications"] == 1
+
+
+def test_ids_keep_their_type() -> None:
+    engine = _published()
+    with pytest.raises(UnreadableFile, match="one engine takes one kind"):
+        engine.publish([{"id": "text", "ts": 2, "point": [1.0]}])
+    assert len(engine.publish([])) == 0
+    assert len(engine.subscribe([])) == 0
+    with pytest.raises(skyband.Rejected, match="is not registered"):
+        engine.top([7])
+    with pytest.raises(ValueError, match="all integers or all text"):
+        engine.top([7, "ann"])
+    assert engine.top(pa.chunked_array([["ann"]]))["publication"].to_pylist() == [1]
+
+
+def test_time_does_not_go_back() -> None:
+    engine = _published()
+    assert len(engine.advance(1)) == 0
+    with pytest.raises(ValueError, match="Time cannot go back: it is 1 already, and 0 was asked for"):
+        engine.advance(0)
+
+
+def test_a_snapshot_is_restored_by_its_folder_alone(tmp_path: Path) -> None:
+    engine = _published(window=skyband.Window.time(5), words=skyband.Words.fit([["a"], ["a", "b"]]))
+    engine.snapshot(tmp_path / "deep" / "state")
+    again = skyband.restore(tmp_path / "deep" / "state")
+    assert type(again) is type(engine)
+    assert again.top() == engine.top()
+    assert again.settings == engine.settings
+    assert again.counters == engine.counters
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["state"]
+
+
+def test_a_snapshot_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = _published()
+    monkeypatch.setattr(type(engine), "_save", lambda self: {"table": "not a table"})
+    with pytest.raises(TypeError, match="incorrect type"):
+        engine.snapshot(tmp_path / "state")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(FileExistsError, match="exists already"):
+        engine.snapshot(tmp_path)
+
+
+def test_what_is_no_snapshot_of_this_engine_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableSnapshot, match="holds no readable snapshot"):
+        skyband.restore(tmp_path)
+    _published().snapshot(tmp_path / "state")
+    with pytest.raises(UnreadableSnapshot, match=r"is a snapshot of window/scan, not of window/oracle"):
+        find_engine("window", "oracle").restore(tmp_path / "state")
+    manifest = tmp_path / "state" / MANIFEST
+    table = feather.read_table(manifest)
+    feather.write_feather(table.set_column(0, "format", pa.array([FORMAT + 1])), manifest)
+    with pytest.raises(UnreadableSnapshot, match=f"has format {FORMAT + 1}"):
+        skyband.restore(tmp_path / "state")
+
+
+def test_a_words_model_that_cannot_be_saved_is_refused(tmp_path: Path) -> None:
+    class Other:
+        def tokens(self, text: str) -> list[str]:
+            return text.split()
+
+        def weigh(self, tokens: object) -> tuple[list[str], list[float]]:
+            return [], []
+
+    engine = skyband.open("geotext", words=Other())
+    with pytest.raises(TypeError, match=r"skyband\.scoring\.Words only"):
+        engine.snapshot(tmp_path / "state")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_engines_are_found_by_family_and_name() -> None:
+    with pytest.raises(ValueError, match="no family 'windows'; there are geotext, ranges, ranked, window"):
+        skyband.open("windows")
+    with pytest.raises(ValueError, match="has no engine 'grid'; it has oracle, scan"):
+        skyband.open("window", "grid")
+
+    class Rival(WindowScan):
+        pass
+
+    with pytest.raises(ValueError, match="There is an engine scan for window already"):
+        register(Rival)
+
+
+def test_the_package_names_what_it_has() -> None:
+    assert skyband.Window.count(3).size == 3
+    with pytest.raises(AttributeError, match="has no attribute 'windows'"):
+        skyband.windows  # noqa: B018  # asking is the test
