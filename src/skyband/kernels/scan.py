@@ -266,19 +266,19 @@ def _offer(
 ) -> bool:
     """Offer a publication to the slots of a block that may want it; returns whether any took it."""
     kind, taken = questions.kinds[block], False
+    tile, limit, dirty, stamps = scratch.tile, rules.limit, scratch.dirty, Stamps(live.stamp, live.base)
     for i in range(BLOCK):
-        directed = scratch.tile[row, i]
+        directed = tile[row, i]
         if directed > gate[i] or directed == np.inf:
             continue
         slot = block * BLOCK + i
         score = raw_score(kind, directed)
-        if direction(kind) * score > rules.limit[slot]:
+        if direction(kind) * score > limit[slot]:
             continue
-        stamps = Stamps(live.stamp, live.base)
         if insert(buffers, slot, score, publication + live.base, 0, stamps, True, step, ghosts):
             _note_age(rules, slot, live, publication)
             _set_gate(questions, rules, buffers, slot)
-            scratch.dirty[i] = taken = True
+            dirty[i] = taken = True
     return taken
 
 
