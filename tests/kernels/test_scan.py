@@ -33,7 +33,7 @@ def _filled() -> ContinuousScan:  # type: ignore[type-arg]  # of the window fami
 
 def _run(engine: ContinuousScan, lo: int, hi: int) -> Telling:  # type: ignore[type-arg]  # of the window family
     """Work on some of the blocks, with scratch and room of its own."""
-    store, telling = engine._opened(), Telling(room=100_000)
+    store, telling = engine._opened(), Telling(engine._rows, room=100_000)
     scratch = Scratch(
         np.zeros(1),
         np.zeros((TILE, BLOCK)),

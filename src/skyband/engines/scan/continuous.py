@@ -83,7 +83,7 @@ class ContinuousScan(Engine[SubscriptionsT, PublicationsT], Generic[Subscription
         super().__init__(*args, **options)
         self.horizon = Horizon().widened(self.settings.window)
         self._rows = Rows()
-        self._telling = Telling()
+        self._telling = Telling(self._rows)
         self._store: Store | None = None
         self._questions: Questions | None = None
         self._n_terms = 0
@@ -233,10 +233,10 @@ class ContinuousScan(Engine[SubscriptionsT, PublicationsT], Generic[Subscription
         slots = self._rows.ids.find(ids)
         self._telling.reserve(int(self._rows.buffers.k[slots].sum()), 0)
         leave_all(slots, self._rows.buffers, self._telling.told)
+        self._telling.forget_turns(self._rows.turn[slots])
         # Told in the order of the request, which is why the turns are set anew before the rows go.
         self._rows.turn[slots] = np.arange(len(slots))
         changes = self._table(self._one_step().now)
-        self._telling.forget_slots(slots)
         self._rules.gate[slots] = -np.inf
         self._rules.oldest[slots] = LARGEST
         self._rules.window_kind[slots] = 0
@@ -381,14 +381,13 @@ class ContinuousScan(Engine[SubscriptionsT, PublicationsT], Generic[Subscription
         if self._store is None or self.now is None:
             return
         self._store.forget(self.now, self.horizon)
-        if self._telling.n_haunted:
-            self._telling.forget_items(self._store.base + self._store.head)
+        self._telling.forget_items(self._store.base + self._store.head)
 
     def _table(self, at: Int64s) -> pa.Table:
         schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications id"))
         if self._store is None:
             return schema.empty_table()
-        return self._telling.table(schema, self._rows, self._store.ids, self._store.base, at)
+        return self._telling.table(schema, self._store.ids, self._store.base, at)
 
     def _top(self, ids: pa.Array | None) -> pa.Table:
         slots = self._rows.in_turn() if ids is None else self._rows.ids.find(ids)

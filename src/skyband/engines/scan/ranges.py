@@ -47,7 +47,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._rows = Rows()
-        self._telling = Telling()
+        self._telling = Telling(self._rows)
         self._ids = IdMap()
         self._ts = np.zeros(0, np.int64)
         self._objects = Objects(np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.bool_), np.zeros(0, np.int64))
@@ -120,9 +120,9 @@ class RangesScan(Engine[Subscriptions, Publications]):
         slots = self._rows.ids.find(ids)
         self._telling.reserve(int(self._rows.buffers.k[slots].sum()), 0)
         leave_all(slots, self._rows.buffers, self._telling.told)
+        self._telling.forget_turns(self._rows.turn[slots])
         self._rows.turn[slots] = np.arange(len(slots))
         changes = self._table(1)
-        self._telling.forget_slots(slots)
         self._ranges.lo[slots // BLOCK, :, slots % BLOCK] = np.inf
         self._rows.remove(slots)
         return changes
@@ -202,7 +202,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
 
     def _table_at(self, at: Int64s) -> pa.Table:
         schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications object"))
-        return self._telling.table(schema, self._rows, self._ids, 0, at)
+        return self._telling.table(schema, self._ids, 0, at)
 
     def _top(self, ids: pa.Array | None) -> pa.Table:
         slots = self._rows.in_turn() if ids is None else self._rows.ids.find(ids)

@@ -129,19 +129,18 @@ class Telling:
     """Collects the changes that kernels tell, and makes the table of them.
 
     It also remembers what was delivered to whom and is in no row any more, so that nothing is delivered twice.
+    Subscriptions are remembered by their turn, which is never given again, unlike their slot.
     """
 
-    def __init__(self, room: int = 4096) -> None:
+    def __init__(self, rows: Rows, room: int = 4096) -> None:
+        self.rows = rows
         self.told = make_told(room)
         self.ghosts = make_ghosts(room)
         self._told: list[list[npt.NDArray[Any]]] = []
-        # (slot, item) that was delivered -> the step in which the row lost it; -1 for an earlier verb.
-        self._haunted: dict[tuple[int, int], int] = {}
+        # Item -> the turns of those it was delivered to; and those of this verb -> the step in which the row lost it.
+        self._haunted: defaultdict[int, set[int]] = defaultdict(set)
+        self._fresh: dict[tuple[int, int], int] = {}
         self._reborn: dict[int, list[int]] = {}
-
-    @property
-    def n_haunted(self) -> int:
-        return len(self._haunted)
 
     def reserve(self, n_changes: int, n_ghosts: int) -> None:
         """Make sure that there is room for this many more."""
@@ -164,10 +163,11 @@ class Telling:
     def _keep(self) -> None:
         n, n_ghosts = int(self.told.length[0]), int(self.ghosts.length[0])
         columns: list[npt.NDArray[Any]] = [array[:n].copy() for array in self.told[1:]]
-        pairs = zip(self.ghosts.slot[:n_ghosts].tolist(), self.ghosts.item[:n_ghosts].tolist(), strict=True)
+        turns = self.rows.turn[self.ghosts.slot[:n_ghosts]].tolist()
+        pairs = zip(self.ghosts.item[:n_ghosts].tolist(), turns, strict=True)
         for pair, step in zip(pairs, self.ghosts.step[:n_ghosts].tolist(), strict=True):
-            self._haunted.setdefault(pair, step)
-        if self._haunted:
+            self._fresh.setdefault(pair, step)
+        if self._haunted or self._fresh:
             self._correct(columns)
         self._told.append(columns)
         self.told.length[0] = self.ghosts.length[0] = 0
@@ -175,15 +175,19 @@ class Telling:
     def _correct(self, columns: list[npt.NDArray[Any]]) -> None:
         """What was delivered, left its row and came back is not delivered again, unless it was born again."""
         step, slot, item, op, _, _, first = columns
-        for i in np.flatnonzero((op == ENTER) & first):
-            lost = self._haunted.get((int(slot[i]), int(item[i])))
+        for i in np.flatnonzero((op == ENTER) & first).tolist():
+            lost = self._lost(int(item[i]), int(self.rows.turn[slot[i]]))
             births = self._reborn.get(int(item[i]), ())
             if lost is not None and lost <= step[i] and not any(lost <= birth <= step[i] for birth in births):
                 first[i] = False
 
+    def _lost(self, item: int, turn: int) -> int | None:
+        """The step in which a row lost a delivered item, -1 if that was before this verb."""
+        return -1 if turn in self._haunted.get(item, ()) else self._fresh.get((item, turn))
+
     def remember(self, slot: int, item: int) -> None:
         """Note a delivery that no row holds."""
-        self._haunted[slot, item] = -1
+        self._haunted[item].add(int(self.rows.turn[slot]))
 
     def bear_again(self, item: int, step: int) -> None:
         """Note that an item ended in this step: what comes under its name later is new to everyone."""
@@ -191,22 +195,29 @@ class Telling:
 
     def haunted(self) -> list[tuple[int, int]]:
         """Deliveries that no row holds, as pairs of slot and item."""
-        return sorted(self._haunted)
+        slots = self.rows.in_turn()
+        slot_of = dict(zip(self.rows.turn[slots].tolist(), slots.tolist(), strict=True))
+        pairs = ((slot_of.get(turn), item) for item, turns in self._haunted.items() for turn in turns)
+        return sorted((slot, item) for slot, item in pairs if slot is not None)
 
     def forget_items(self, below: int) -> None:
         """Forget deliveries of items that are gone."""
-        self._haunted = {pair: step for pair, step in self._haunted.items() if pair[1] >= below}
+        for item in [item for item in self._haunted if item < below]:
+            del self._haunted[item]
 
-    def forget_slots(self, slots: Int64s) -> None:
+    def forget_turns(self, turns: Int64s) -> None:
         """Forget deliveries to subscriptions that are gone."""
-        gone = set(slots.tolist())
-        self._haunted = {pair: step for pair, step in self._haunted.items() if pair[0] not in gone}
+        gone = set(turns.tolist())
+        for haunted in self._haunted.values() if gone else ():
+            haunted -= gone
 
     def _end_verb(self) -> None:
-        births = {item: max(steps) for item, steps in self._reborn.items()}
-        self._haunted = {
-            pair: -1 for pair, step in self._haunted.items() if pair[1] not in births or step > births[pair[1]]
-        }
+        for item in self._reborn:
+            self._haunted.pop(item, None)
+        for (item, turn), step in self._fresh.items():
+            if step > max(self._reborn.get(item, (-1,))):
+                self._haunted[item].add(turn)
+        self._fresh.clear()
         self._reborn.clear()
 
     def discard(self) -> None:
@@ -214,21 +225,20 @@ class Telling:
         self.told.length[0] = self.ghosts.length[0] = 0
         self._told.clear()
 
-    def table(self, schema: pa.Schema, rows: Rows, items: IdMap, base: int, at: Int64s) -> pa.Table:
+    def table(self, schema: pa.Schema, items: IdMap, base: int, at: Int64s) -> pa.Table:
         """Everything told since the last table, by step and then by subscription; `at` is the time of each step."""
         self._keep()
         columns = [np.concatenate(parts) for parts in zip(*self._told, strict=True)]
         self._told.clear()
-        if self._haunted or self._reborn:
-            self._end_verb()
+        self._end_verb()
         if not len(columns[0]):
             return schema.empty_table()
         # Stable: within a step and a subscription the order in which the kernel told it stays.
-        order = np.lexsort((rows.turn[columns[1]], columns[0]))
+        order = np.lexsort((self.rows.turn[columns[1]], columns[0]))
         step, slot, item, op, score, rank, first = (column[order] for column in columns)
         return pa.Table.from_arrays(
             [
-                rows.ids.ids(slot),
+                self.rows.ids.ids(slot),
                 items.ids(item - base),
                 OPS.take(pa.array(op)),
                 pa.array(score),
