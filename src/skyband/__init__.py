@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skyband.contract import AnyEngine, Granularity, Tops
-    from skyband.model import Bounds, OnError, Rejected, Window, WordModel
+    from skyband.model import Bounds, OnError, Rejected, Window, WordModel, show
     from skyband.scoring import Words
 
 __version__ = "0.1.0"
 
-__all__ = ["Bounds", "Rejected", "Tops", "Window", "Words", "__version__", "open", "restore"]
+__all__ = ["Bounds", "Rejected", "Tops", "Window", "Words", "__version__", "open", "restore", "show"]
 
 # Imported when first asked for: `skyband --help` should not wait for numpy and Arrow.
 _HOMES = {
@@ -24,6 +24,7 @@ _HOMES = {
     "Tops": "skyband.contract",
     "Window": "skyband.model",
     "Words": "skyband.scoring",
+    "show": "skyband.model",
 }
 
 

@@ -43,7 +43,9 @@ class Output(NamedTuple):
         if sys.stdout.isatty():
             self._rich(headers, cells, right, title)
         else:
-            click.echo("\n".join(_aligned([list(headers), *cells] if any(headers) else cells, right)))
+            from skyband.model import aligned
+
+            click.echo("\n".join(aligned([list(headers), *cells] if any(headers) else cells, right)))
 
     def _rich(self, headers: Sequence[str], cells: list[list[str]], right: list[bool], title: str) -> None:
         from rich.table import Table
@@ -111,14 +113,3 @@ def _cell(value: Cell) -> str:
     if isinstance(value, bool) or value is None:
         return "" if value is None else str(value).lower()
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _aligned(rows: list[list[str]], right: list[bool]) -> list[str]:
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if is_number else cell.ljust(width)
-            for cell, width, is_number in zip(row, widths, right, strict=True)
-        ).rstrip()
-        for row in rows
-    ]

@@ -23,6 +23,7 @@ from skyband.model.reject import (
     shorten,
 )
 from skyband.model.settings import UNBOUNDED, Bounds, Settings, Window, WindowKind, Windows, WordModel
+from skyband.model.show import aligned, show
 from skyband.model.sieve import Parsed
 from skyband.model.window import Score
 
@@ -48,6 +49,7 @@ __all__ = [
     "WindowKind",
     "Windows",
     "WordModel",
+    "aligned",
     "change_schema",
     "covering",
     "geotext",
@@ -61,6 +63,7 @@ __all__ = [
     "read_table",
     "rejects_table",
     "shorten",
+    "show",
     "to_table",
     "window",
     "write_table",
