@@ -1,17 +1,20 @@
 """The code in README.md and docs/ runs, page by page: Python blocks, and the `$ skyband` lines of consoles.
 
-A block runs in a temporary folder after all earlier blocks of its page, with their names and their files.
+A block runs in a temporary folder after all earlier blocks of its page, with their names and their files. A `text`
+block that follows a Python block, with nothing but blank lines between, is what that block prints, to the letter.
 `no-run: reason` after the language leaves one out. In a console block a command may end in `# exit 2`, the
 code it must end with, and a line `# prints: text` below it demands that text of its output; other output
 lines are for the reader only.
 """
 
+import io
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import chdir
+from contextlib import chdir, redirect_stdout
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +39,7 @@ class Block(NamedTuple):
     language: str
     note: str
     code: str
+    prints: str | None
 
     @property
     def place(self) -> str:
@@ -50,10 +54,13 @@ class Command(NamedTuple):
 
 def blocks_of(page: Path) -> Iterator[Block]:
     """The fenced blocks of a page, with the line their code starts on."""
-    for token in MarkdownIt().parse(page.read_text(encoding="utf-8")):
+    tokens = MarkdownIt().parse(page.read_text(encoding="utf-8"))
+    for token, following in zip_longest(tokens, tokens[1:]):
         if token.type == "fence" and token.map is not None:
             language, _, note = token.info.strip().partition(" ")
-            yield Block(page, token.map[0] + 2, language, note.strip(), token.content)
+            shown = following is not None and following.type == "fence" and following.info.strip() == "text"
+            prints = following.content if shown else None
+            yield Block(page, token.map[0] + 2, language, note.strip(), token.content, prints)
 
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
@@ -73,8 +80,12 @@ def commands_of(code: str) -> list[Command]:
 
 
 def run_python(block: Block, names: dict[str, object]) -> None:
+    printed = io.StringIO()
     # Empty lines in front, so that a traceback shows the page's own line number.
-    exec(compile("\n" * (block.line - 1) + block.code, str(block.page), "exec"), names)
+    with redirect_stdout(printed):
+        exec(compile("\n" * (block.line - 1) + block.code, str(block.page), "exec"), names)
+    if block.prints is not None:
+        assert printed.getvalue().rstrip() == block.prints.rstrip(), f"{block.place} prints otherwise."
 
 
 def run_console(block: Block) -> None:
