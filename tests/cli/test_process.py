@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -33,8 +34,8 @@ def test_tracebacks_on_request(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="There is no shell with head.")
 def test_a_reader_may_go_away(tmp_path: Path) -> None:
-    words = " ".join(files(tmp_path, "ranges"))
-    command = f"{sys.executable} -m skyband top {words} --engine oracle --json | head -n 1"
+    words = shlex.join([sys.executable, "-m", "skyband", "top", *files(tmp_path, "ranges"), "--engine", "oracle"])
+    command = f"{words} --json | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == ("{\n", "")
 
