@@ -76,6 +76,21 @@ class Steps(NamedTuple):
     stamps_end: npt.NDArray[np.int64]
 
 
+class Subscribers(NamedTuple):
+    """All that is kept of subscriptions, by slot."""
+
+    questions: Questions
+    rules: Rules
+    buffers: Buffers
+
+
+class Published(NamedTuple):
+    """All that is kept of publications, by order of arrival."""
+
+    contents: Contents
+    live: Live
+
+
 class Scratch(NamedTuple):
     """Working space: weights by term, scores of a tile and of a run, rows to settle, a heap.
 
@@ -137,17 +152,16 @@ def _set_gate(questions: Questions, rules: Rules, buffers: Buffers, slot: int) -
 
 @kernel
 def _collect(
-    questions: Questions,
-    rules: Rules,
-    buffers: Buffers,
-    contents: Contents,
-    live: Live,
+    subscribers: Subscribers,
+    published: Published,
     slot: int,
     hi: int,
     cut: int,
     scratch: Scratch,
 ) -> int:
     """Put the best live publications that come after the row's last entry into the heap; returns how many."""
+    questions, rules, buffers = subscribers
+    contents, live = published
     kind, sign = questions.kinds[slot // BLOCK], buffers.sign[slot]
     size, room = buffers.size[slot], buffers.capacity[slot] - buffers.size[slot]
     ages, heap, directed = _ages(rules, slot, live).stamp, scratch.heap, scratch.run
@@ -179,18 +193,17 @@ def _collect(
 
 @kernel
 def _refill(
-    questions: Questions,
-    rules: Rules,
-    buffers: Buffers,
-    contents: Contents,
-    live: Live,
+    subscribers: Subscribers,
+    published: Published,
     slot: int,
     hi: int,
     cut: int,
     scratch: Scratch,
 ) -> None:
     """Search everything live for the row, which is left full or whole."""
-    n_kept = _collect(questions, rules, buffers, contents, live, slot, hi, cut, scratch)
+    questions, rules, buffers = subscribers
+    contents, live = published
+    n_kept = _collect(subscribers, published, slot, hi, cut, scratch)
     kind, end = questions.kinds[slot // BLOCK], buffers.start[slot] + buffers.size[slot]
     for i in range(n_kept):
         p = scratch.heap.items[i]
@@ -207,11 +220,8 @@ def _refill(
 
 @kernel
 def _settle_row(
-    questions: Questions,
-    rules: Rules,
-    buffers: Buffers,
-    contents: Contents,
-    live: Live,
+    subscribers: Subscribers,
+    published: Published,
     slot: int,
     step: int,
     steps: Steps,
@@ -219,9 +229,11 @@ def _settle_row(
     told: Told,
 ) -> None:
     """Search for the row if it runs short, and tell."""
+    questions, rules, buffers = subscribers
+    live = published.live
     if buffers.size[slot] < buffers.k[slot] and not buffers.whole[slot]:
         cut = _cut(rules, slot, steps.now[step], steps.stamps_end[step])
-        _refill(questions, rules, buffers, contents, live, slot, steps.end[step], cut, scratch)
+        _refill(subscribers, published, slot, steps.end[step], cut, scratch)
     settle(buffers, slot, steps.offset + step, Stamps(live.stamp, live.base), told)
     _set_gate(questions, rules, buffers, slot)
 
@@ -252,9 +264,7 @@ def _is_wanted(gate: npt.NDArray[np.float64], directed: npt.NDArray[np.float64],
 
 @inlined
 def _offer(
-    questions: Questions,
-    rules: Rules,
-    buffers: Buffers,
+    subscribers: Subscribers,
     live: Live,
     block: int,
     gate: npt.NDArray[np.float64],
@@ -265,6 +275,7 @@ def _offer(
     ghosts: Ghosts,
 ) -> bool:
     """Offer a publication to the slots of a block that may want it; returns whether any took it."""
+    questions, rules, buffers = subscribers
     kind, taken = questions.kinds[block], False
     tile, limit, dirty, stamps = scratch.tile, rules.limit, scratch.dirty, Stamps(live.stamp, live.base)
     for i in range(BLOCK):
@@ -296,17 +307,16 @@ def _most_told(buffers: Buffers, block: int) -> tuple[int, int]:
 def _scan_block(
     block: int,
     first_step: int,
-    questions: Questions,
-    rules: Rules,
-    buffers: Buffers,
-    contents: Contents,
-    live: Live,
+    subscribers: Subscribers,
+    published: Published,
     steps: Steps,
     scratch: Scratch,
     told: Told,
     ghosts: Ghosts,
 ) -> int:
     """Work through the steps for one block; returns the first one that there was no room for."""
+    questions, rules, buffers = subscribers
+    contents, live = published
     gate, dirty = rules.gate[block * BLOCK : (block + 1) * BLOCK], scratch.dirty
     n_changes, n_ghosts = _most_told(buffers, block)
     publication = steps.first if first_step == 0 else steps.end[first_step - 1]
@@ -322,9 +332,7 @@ def _scan_block(
             row = publication - scored_from
             if _is_wanted(gate, scratch.tile, row):
                 told_as = steps.offset + step
-                touched |= _offer(
-                    questions, rules, buffers, live, block, gate, publication, row, told_as, scratch, ghosts
-                )
+                touched |= _offer(subscribers, live, block, gate, publication, row, told_as, scratch, ghosts)
             publication += 1
         if rules.due[block, 0] <= steps.now[step] or rules.due[block, 1] < steps.stamps_end[step]:
             _expire_block(rules, buffers, live, block, steps.now[step], steps.stamps_end[step], dirty)
@@ -333,7 +341,7 @@ def _scan_block(
             for i in range(BLOCK):
                 if dirty[i]:
                     slot = block * BLOCK + i
-                    _settle_row(questions, rules, buffers, contents, live, slot, step, steps, scratch, told)
+                    _settle_row(subscribers, published, slot, step, steps, scratch, told)
                     dirty[i] = False
     return len(steps.end)
 
@@ -342,11 +350,8 @@ def _scan_block(
 def scan(
     since: npt.NDArray[np.int64],
     n_blocks: int,
-    questions: Questions,
-    rules: Rules,
-    buffers: Buffers,
-    contents: Contents,
-    live: Live,
+    subscribers: Subscribers,
+    published: Published,
     steps: Steps,
     scratch: Scratch,
     told: Told,
@@ -357,7 +362,7 @@ def scan(
     Returns False, with `since` set to where to go on, when `told` or `ghosts` has no room for the next step.
     """
     for block in range(since[0], n_blocks):
-        reached = _scan_block(block, since[1], questions, rules, buffers, contents, live, steps, scratch, told, ghosts)
+        reached = _scan_block(block, since[1], subscribers, published, steps, scratch, told, ghosts)
         if reached < len(steps.end):
             since[0], since[1] = block, reached
             return False
@@ -369,21 +374,19 @@ def scan(
 def fill(
     slots: npt.NDArray[np.int64],
     done: int,
-    questions: Questions,
-    rules: Rules,
-    buffers: Buffers,
-    contents: Contents,
-    live: Live,
+    subscribers: Subscribers,
+    published: Published,
     steps: Steps,
     scratch: Scratch,
     told: Told,
 ) -> int:
     """The first answers of new slots, from `slots[done]` on; returns how many of them are done (see `scan`)."""
+    buffers = subscribers.buffers
     for i in range(done, len(slots)):
         slot = slots[i]
         if len(told.step) - told.length[0] < 2 * buffers.k[slot]:
             return i
-        _settle_row(questions, rules, buffers, contents, live, slot, 0, steps, scratch, told)
+        _settle_row(subscribers, published, slot, 0, steps, scratch, told)
     return len(slots)
 
 

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.contract import register
-from skyband.engines.scan.continuous import Asked, ContinuousScan
+from skyband.engines.scan.audience import Asked
+from skyband.engines.scan.continuous import ContinuousScan
 from skyband.engines.scan.store import Arrivals, Int64s
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.score import PLACE
 from skyband.kernels.slots import BLOCK, grown
-from skyband.model import Windows
 from skyband.model.geotext import Publications, Subscriptions
 
 
@@ -88,21 +88,20 @@ class GeotextScan(ContinuousScan[Subscriptions, Publications]):
         )
 
     def _subscriptions_of(self, slots: Int64s) -> Subscriptions:
-        asked = self._questions
-        assert asked is not None
+        asked = self._audience.questions
         offsets, terms, weights = self._words(
             asked.term_start[slots], asked.term_count[slots], asked.terms, asked.term_weights
         )
         return Subscriptions(
-            ids=self._rows.ids.ids(slots),
-            k=self._rows.buffers.k[slots],
+            ids=self._audience.ids.ids(slots),
+            k=self._audience.buffers.k[slots],
             xy=np.ascontiguousarray(asked.centre[slots // BLOCK, :, slots % BLOCK]),
             alpha=asked.alpha[slots],
             offsets=offsets,
             terms=terms,
             weights=weights,
-            window=Windows(self._rules.window_kind[slots], self._rules.window_size[slots]),
-            threshold=self._thresholds(slots),
+            window=self._audience.windows(slots),
+            threshold=self._audience.thresholds(slots),
         )
 
     def _publications_of(self, indices: Int64s) -> Publications:

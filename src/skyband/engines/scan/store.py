@@ -14,13 +14,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.contract import Horizon
+from skyband.contract import FARTHEST, Horizon
 from skyband.kernels.idmap import IdMap
-from skyband.kernels.scan import Live
+from skyband.kernels.scan import Live, Published
 from skyband.kernels.score import Contents
 from skyband.kernels.slots import grown
 
 Int64s = npt.NDArray[np.int64]
+
+# Wider windows hold everything, since times lie within ±FARTHEST; and this much more than a time fits 64 bits.
+WIDEST = 2 * FARTHEST + 1
 
 
 class Arrivals(NamedTuple):
@@ -94,6 +97,10 @@ class Store:
         return Live(self.ts, self.stamp, self.base, self.head, self.floor)
 
     @property
+    def published(self) -> Published:
+        return Published(self.contents, self.live)
+
+    @property
     def n_bytes(self) -> int:
         arrays = [self.ts, self.stamp, self._timeline, *self.contents[:-1]]
         return self.ids.n_bytes + sum(array.nbytes for array in arrays)
@@ -114,6 +121,30 @@ class Store:
         lo, hi = self._place(ts, after=False), self._place(ts, after=True)
         tied = self.ids.ids(self._timeline[lo:hi] - self.base).to_pylist()
         return int(self._last - hi + sum(other > id for other in tied))
+
+    def follow(self, ts: Int64s, ids: pa.Array, rank: Int64s) -> npt.NDArray[np.bool_]:
+        """Which of the rows that arrive are more recent than everything before them; `rank` is their own order."""
+        newest: npt.NDArray[np.bool_] = rank == np.maximum.accumulate(rank)
+        latest = self.latest
+        if latest is None:
+            return newest
+        follows: npt.NDArray[np.bool_] = ts > latest[0]
+        for i in np.flatnonzero(newest & (ts == latest[0])):
+            follows[i] = ids[int(i)].as_py() > latest[1]
+        return newest & follows
+
+    def late(self, ts: Int64s, ids: pa.Array, rank: Int64s, now: Int64s, horizon: Horizon) -> npt.NDArray[np.bool_]:
+        """Which of the rows that arrive lie outside of the horizon by then; `now` is the time at each."""
+        if horizon.unbounded:
+            return np.zeros(len(ts), np.bool_)
+        us = min(horizon.us, WIDEST)
+        late: npt.NDArray[np.bool_] = ts <= now - us if us else np.ones(len(ts), np.bool_)
+        if horizon.n:
+            late &= ~self.follow(ts, ids, rank)
+            for i in np.flatnonzero(late):
+                n_newer = int((rank[:i] > rank[i]).sum()) + self.n_newer(int(ts[i]), ids[int(i)].as_py())
+                late[i] = n_newer >= horizon.n
+        return late
 
     def append(self, rows: Arrivals) -> bool:
         """Add publications; returns whether stamps given out before have moved."""

@@ -4,10 +4,10 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband.contract import register
-from skyband.engines.scan.continuous import Asked, ContinuousScan
+from skyband.engines.scan.audience import Asked
+from skyband.engines.scan.continuous import ContinuousScan
 from skyband.engines.scan.store import Arrivals, Int64s
 from skyband.kernels.slots import BLOCK
-from skyband.model import Windows
 from skyband.model.window import Publications, Subscriptions
 
 
@@ -58,17 +58,16 @@ class WindowScan(ContinuousScan[Subscriptions, Publications]):
         )
 
     def _subscriptions_of(self, slots: Int64s) -> Subscriptions:
-        assert self._questions is not None
         block, i = slots // BLOCK, slots % BLOCK
-        kinds = self._questions.kinds[block]
+        kinds = self._audience.questions.kinds[block]
         return Subscriptions(
-            ids=self._rows.ids.ids(slots),
-            k=self._rows.buffers.k[slots],
+            ids=self._audience.ids.ids(slots),
+            k=self._audience.buffers.k[slots],
             score=kinds,
-            points=np.ascontiguousarray(self._questions.centre[block, :, i]),
-            weights=np.ascontiguousarray(self._questions.weight[block, :, i]),
-            window=Windows(self._rules.window_kind[slots], self._rules.window_size[slots]),
-            threshold=self._thresholds(slots),
+            points=np.ascontiguousarray(self._audience.questions.centre[block, :, i]),
+            weights=np.ascontiguousarray(self._audience.questions.weight[block, :, i]),
+            window=self._audience.windows(slots),
+            threshold=self._audience.thresholds(slots),
         )
 
     def _publications_of(self, indices: Int64s) -> Publications:

@@ -1,0 +1,166 @@
+"""The audience of a Scan: rows of subscriptions that have windows, thresholds and scores."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skyband.engines.scan.rows import Int64s, Rows
+from skyband.engines.scan.store import WIDEST
+from skyband.kernels.scan import LARGEST, UNBOUNDED, Rules, Subscribers
+from skyband.kernels.score import Questions
+from skyband.kernels.slots import BLOCK, grown
+from skyband.model import Windows, geotext, window
+
+# 1 where smaller scores of a kind are better, -1 where larger ones are.
+_WAYS = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
+
+
+class Asked(NamedTuple):
+    """Subscriptions as the kernels want them: kinds and vectors by row, terms as lists laid end to end."""
+
+    kinds: npt.NDArray[np.int8]
+    points: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64]
+    norms: npt.NDArray[np.float64]
+    alphas: npt.NDArray[np.float64]
+    signatures: Int64s
+    offsets: Int64s
+    terms: Int64s
+    term_weights: npt.NDArray[np.float64]
+
+
+def _no_questions(dims: int, weighted_dims: int) -> Questions:
+    empty, integers = np.zeros(0), np.zeros(0, np.int64)
+    return Questions(
+        kinds=np.zeros(0, np.int8),
+        centre=np.zeros((0, dims, BLOCK)),
+        weight=np.zeros((0, weighted_dims, BLOCK)),
+        norm=empty,
+        alpha=empty,
+        signature=integers,
+        term_start=integers,
+        term_count=integers,
+        terms=integers,
+        term_weights=empty,
+    )
+
+
+def _no_rules() -> Rules:
+    numbers, integers = np.zeros(0), np.zeros(0, np.int64)
+    return Rules(
+        gate=numbers,
+        limit=numbers,
+        window_kind=np.zeros(0, np.int8),
+        window_size=integers,
+        oldest=integers,
+        due=np.zeros((0, 2), np.int64),
+    )
+
+
+class Audience(Rows):
+    """Rows, what each admits, and what it asks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rules = _no_rules()
+        self.questions = _no_questions(0, 0)
+        self._n_terms = 0
+
+    @property
+    def subscribers(self) -> Subscribers:
+        """All of it, for kernels."""
+        return Subscribers(self.questions, self.rules, self.buffers)
+
+    @property
+    def n_bytes(self) -> int:
+        return super().n_bytes + sum(array.nbytes for array in self.rules)
+
+    def enrol(self, rows: window.Subscriptions | geotext.Subscriptions, asked: Asked) -> Int64s:
+        """Slots with empty rows for new subscriptions."""
+        ways = _WAYS[asked.kinds]
+        boolean = ~np.isnan(rows.threshold)
+        slots = self.add(rows.ids, asked.kinds, rows.k, np.where(boolean, 0.0, ways))
+        self._write_rules(rows.window, slots, np.where(boolean, ways * rows.threshold, np.inf))
+        self._write_questions(asked, slots)
+        return slots
+
+    def _write_rules(self, windows: Windows, slots: Int64s, limits: npt.NDArray[np.float64]) -> None:
+        have, n_slots = len(self.rules.gate), self.slots.n_slots
+        due = grown(self.rules.due, self.slots.n_blocks)
+        self.rules = Rules._make([*(grown(array, n_slots) for array in self.rules[:-1]), due])
+        self.rules.gate[have:] = -np.inf
+        self.rules.oldest[have:] = LARGEST
+        self.rules.due[have // BLOCK :] = LARGEST
+        self.rules.limit[slots] = limits
+        self.rules.window_kind[slots] = windows.kind
+        self.rules.window_size[slots] = np.minimum(windows.size, WIDEST)
+
+    def _write_questions(self, asked: Asked, slots: Int64s) -> None:
+        into = self._reserve_questions(asked)
+        block, i = slots // BLOCK, slots % BLOCK
+        into.centre[block, :, i] = asked.points
+        into.weight[block, :, i] = asked.weights
+        into.norm[slots], into.alpha[slots], into.signature[slots] = (
+            asked.norms,
+            asked.alphas,
+            asked.signatures,
+        )
+        into.term_start[slots] = self._n_terms + asked.offsets[:-1]
+        into.term_count[slots] = np.diff(asked.offsets)
+        end = self._n_terms + len(asked.terms)
+        into.terms[self._n_terms : end] = asked.terms
+        into.term_weights[self._n_terms : end] = asked.term_weights
+        self._n_terms = end
+
+    def _reserve_questions(self, asked: Asked) -> Questions:
+        slots = self.slots
+        before = self.questions
+        if not len(before.kinds):
+            before = _no_questions(asked.points.shape[1], asked.weights.shape[1])
+        n_terms = self._n_terms + len(asked.terms)
+        by_slot: dict[str, Any] = {
+            name: grown(getattr(before, name), slots.n_slots)
+            for name in ("norm", "alpha", "signature", "term_start", "term_count")
+        }
+        self.questions = before._replace(
+            kinds=slots.kinds,
+            centre=grown(before.centre, slots.n_blocks),
+            weight=grown(before.weight, slots.n_blocks),
+            terms=grown(before.terms, n_terms),
+            term_weights=grown(before.term_weights, n_terms),
+            **by_slot,
+        )
+        return self.questions
+
+    def remove(self, slots: Int64s) -> None:
+        """Give up slots, their rows and their questions."""
+        self.rules.gate[slots] = -np.inf
+        self.rules.oldest[slots] = LARGEST
+        self.rules.window_kind[slots] = UNBOUNDED
+        super().remove(slots)
+        self._drop_terms()
+
+    def _drop_terms(self) -> None:
+        """Lay the terms end to end again once most of them belong to nobody."""
+        if self._n_terms < 4096:
+            return
+        slots = np.flatnonzero(self.slots.used)
+        lengths = self.questions.term_count[slots]
+        if 2 * int(lengths.sum()) > self._n_terms:
+            return
+        ends = np.cumsum(lengths)
+        places = np.repeat(self.questions.term_start[slots] - (ends - lengths), lengths) + np.arange(lengths.sum())
+        self._n_terms = len(places)
+        self.questions.terms[: self._n_terms] = self.questions.terms[places]
+        self.questions.term_weights[: self._n_terms] = self.questions.term_weights[places]
+        self.questions.term_start[slots] = ends - lengths
+
+    def windows(self, slots: Int64s) -> Windows:
+        """The windows of these slots."""
+        return Windows(self.rules.window_kind[slots], self.rules.window_size[slots])
+
+    def thresholds(self, slots: Int64s) -> npt.NDArray[np.float64]:
+        """The thresholds as they were given; NaN for a subscription that is not Boolean."""
+        ways, limits = _WAYS[self.questions.kinds[slots // BLOCK]], self.rules.limit[slots]
+        return np.where(self.buffers.sign[slots] == 0.0, ways * limits, np.nan)
