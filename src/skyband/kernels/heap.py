@@ -54,16 +54,13 @@ def _sift_down(heap: Heap, n: int, i: int) -> None:
 
 
 @kernel
-def heap_push(heap: Heap, n: int, capacity: int, key: float, stamp: int, item: int) -> int:
-    """Offer a candidate; returns how many entries are in use. A full heap gives up its worst."""
-    if capacity == 0:
-        return 0
-    if n == capacity:
-        if not worse(heap.keys[0], heap.stamps[0], key, stamp):
-            return n
-        heap.keys[0], heap.stamps[0], heap.items[0] = key, stamp, item
-        _sift_down(heap, n, 0)
-        return n
+def _replace_worst(heap: Heap, n: int, key: float, stamp: int, item: int) -> None:
+    heap.keys[0], heap.stamps[0], heap.items[0] = key, stamp, item
+    _sift_down(heap, n, 0)
+
+
+@kernel
+def _add(heap: Heap, n: int, key: float, stamp: int, item: int) -> None:
     heap.keys[n], heap.stamps[n], heap.items[n] = key, stamp, item
     i = n
     while i > 0:
@@ -72,7 +69,20 @@ def heap_push(heap: Heap, n: int, capacity: int, key: float, stamp: int, item: i
             break
         _swap(heap, i, parent)
         i = parent
-    return n + 1
+
+
+@inlined
+def heap_push(heap: Heap, n: int, capacity: int, key: float, stamp: int, item: int) -> int:
+    """Offer a candidate; returns how many entries are in use. A full heap gives up its worst.
+
+    Most candidates are worse than all that a full heap keeps; they are turned away without a call.
+    """
+    if n < capacity:
+        _add(heap, n, key, stamp, item)
+        return n + 1
+    if capacity > 0 and worse(heap.keys[0], heap.stamps[0], key, stamp):
+        _replace_worst(heap, n, key, stamp, item)
+    return n
 
 
 @kernel

@@ -138,9 +138,7 @@ def _search(ranges: Ranges, buffers: Buffers, objects: Objects, n_objects: int, 
         inside = True
         for j in range(len(lo)):
             inside &= (lo[j] <= x[j, object]) & (x[j, object] <= hi[j])
-        # Most are worse than all that is kept, and a call for each would cost more than the comparison.
-        promising = inside and (n_kept < room or y[object] <= heap.keys[0])
-        if promising and worse(y[object], label[object], last_y, last_label):
+        if inside and worse(y[object], label[object], last_y, last_label):
             n_kept = heap_push(heap, n_kept, room, y[object], label[object], object)
     heap_sort(heap, n_kept)
     for n in range(n_kept):
