@@ -144,3 +144,15 @@ def test_words_that_look_alike_to_the_filter_are_told_apart() -> None:
     engine.subscribe([{"id": word, "k": 9, "alpha": 1.0, "terms": [word], "weights": [1.0], **place} for word in words])
     changes = engine.publish([{"id": word, "ts": 1, "terms": [word], "weights": [1.0], **place} for word in words])
     assert changes["subscription"].to_pylist() == changes["publication"].to_pylist() == words
+
+
+def test_a_row_holds_at_least_its_k() -> None:
+    with pytest.raises(ValueError, match="at least its k candidates"):
+        skyband.open("window", reserve=(0, 8))
+    subscriptions, publications = _workload("window", n_subscriptions=20, n_publications=60, window_n=12, seed=1, k=3)
+    short, oracle = skyband.open("window", reserve=(1, 0)), skyband.open("window", "oracle")
+    for engine in (short, oracle):
+        engine.subscribe(subscriptions)
+    for start in range(0, 60, 3):
+        same(short.publish(publications.slice(start, 3)), oracle.publish(publications.slice(start, 3)))
+        short.check()

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skyband.engines.scan.rows import Int64s, Rows
+from skyband.engines.scan.rows import Int64s, Reserve, Rows
 from skyband.engines.scan.store import WIDEST
 from skyband.kernels.scan import LARGEST, UNBOUNDED, Rules, Subscribers
 from skyband.kernels.score import Questions
@@ -61,8 +61,8 @@ def _no_rules() -> Rules:
 class Audience(Rows):
     """Rows, what each admits, and what it asks."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, reserve: Reserve) -> None:
+        super().__init__(reserve)
         self.rules = _no_rules()
         self.questions = _no_questions(0, 0)
         self._n_terms = 0

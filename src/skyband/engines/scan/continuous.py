@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from skyband.contract import Engine, Horizon, pack, take, unpack
 from skyband.engines.scan.audience import Asked, Audience
-from skyband.engines.scan.rows import Telling
+from skyband.engines.scan.rows import DEFAULT_RESERVE, Reserve, Telling
 from skyband.engines.scan.store import Arrivals, Int64s, Store, by_recency
 from skyband.kernels.buffer import Stamps, check_row
 from skyband.kernels.heap import make_heap
@@ -35,16 +35,16 @@ class ContinuousScan(Engine[SubscriptionsT, PublicationsT], Generic[Subscription
     """Top-k over sliding windows by brute force.
 
     An arrival costs one score for every subscription; an expiry costs a look at each row, and where a row runs short,
-    one score for every live publication.
+    one score for every live publication. `reserve` says how long rows are: longer ones run short less often.
     """
 
     subscriptions: type[SubscriptionsT]
     publications: type[PublicationsT]
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: Any, reserve: tuple[int, int] = DEFAULT_RESERVE, **options: Any) -> None:
         super().__init__(*args, **options)
         self.horizon = Horizon().widened(self.settings.window)
-        self._audience = Audience()
+        self._audience = Audience(Reserve(*reserve))
         self._telling = Telling(self._audience)
         self._store: Store | None = None
         self._scratch = Scratch(

@@ -1,7 +1,7 @@
 """The rows of a Scan: one buffer a subscription in a shared pool, and what is told from them."""
 
 from collections import defaultdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,25 @@ from skyband.kernels.slots import Slots, grown
 
 Int64s = npt.NDArray[np.int64]
 OPS = pa.array(["enter", "leave", "move"])
-RESERVE = 8
+
+
+class Reserve(NamedTuple):
+    """How many candidates a row holds: `times` as many as its k, and `more`."""
+
+    times: int = 2
+    more: int = 8
+
+
+DEFAULT_RESERVE = Reserve()
 
 
 class Rows:
     """Subscriptions' slots, ids and buffers."""
 
-    def __init__(self) -> None:
+    def __init__(self, reserve: Reserve = DEFAULT_RESERVE) -> None:
+        if reserve.times < 1 or reserve.more < 0:
+            raise ValueError(f"A row holds at least its k candidates, which {tuple(reserve)} does not allow for.")
+        self.reserve = reserve
         self.slots = Slots()
         self.ids = IdMap()
         self.turn = np.zeros(0, np.int64)
@@ -50,10 +62,10 @@ class Rows:
         self.turn[slots] = self._n_turns + np.arange(len(slots))
         self._n_turns += len(slots)
         self.buffers.k[slots], self.buffers.sign[slots] = ks, signs
-        self.buffers.capacity[slots] = 2 * ks + RESERVE
+        self.buffers.capacity[slots] = self.reserve.times * ks + self.reserve.more
         self.buffers.size[slots] = self.buffers.departed[slots] = 0
         self.buffers.whole[slots] = False
-        self.buffers.start[slots] = self._allocate(3 * ks + RESERVE)
+        self.buffers.start[slots] = self._allocate(self.buffers.capacity[slots] + ks)
         return slots
 
     def _allocate(self, lengths: Int64s) -> Int64s:
@@ -75,7 +87,8 @@ class Rows:
     def remove(self, slots: Int64s) -> None:
         """Give up slots and their rows."""
         for slot in slots:
-            self._free[int(3 * self.buffers.k[slot] + RESERVE)].append(int(self.buffers.start[slot]))
+            length = int(self.buffers.capacity[slot] + self.buffers.k[slot])
+            self._free[length].append(int(self.buffers.start[slot]))
         self.buffers.k[slots] = self.buffers.capacity[slots] = self.buffers.size[slots] = 0
         self.ids.remove(slots)
         self.slots.give(slots)
@@ -121,7 +134,7 @@ class Rows:
         taken = np.zeros(self._n_pool, np.int64)
         for slot in slots:
             start = int(self.buffers.start[slot])
-            taken[start : start + int(3 * self.buffers.k[slot] + RESERVE)] += 1
+            taken[start : start + int(self.buffers.capacity[slot] + self.buffers.k[slot])] += 1
         assert (taken <= 1).all()
 
 
