@@ -14,11 +14,11 @@ from skyband.kernels.buffer import (
     expire,
     find_item,
     insert,
+    leave_all,
     make_ghosts,
     make_told,
     remove_at,
     settle,
-    tell_all_leave,
 )
 
 K, CAPACITY, ITEMS = 2, 5, 40
@@ -110,5 +110,5 @@ def test_a_member_that_changes_its_score_moves() -> None:
     insert(row, 0, 7.0, 0, 0, STAMPS, False, 0, ghosts)
     settle(row, 0, 0, STAMPS, told)
     assert told.length[0] == 0
-    tell_all_leave(row, 0, told)
+    leave_all(np.array([0]), row, told)
     assert told.item[: told.length[0]].tolist() == [1, 0]

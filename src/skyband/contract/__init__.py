@@ -2,6 +2,7 @@
 
 from skyband.contract.engine import FARTHEST, Engine, Granularity, Ids
 from skyband.contract.horizon import Horizon
+from skyband.contract.ranked import Matching, RankedEngine
 from skyband.contract.registry import AnyEngine, engines, find_engine, register
 from skyband.contract.rows import pack, take, unpack
 from skyband.contract.snapshot import FORMAT, UnreadableSnapshot, snapshot_of
@@ -15,6 +16,8 @@ __all__ = [
     "Granularity",
     "Horizon",
     "Ids",
+    "Matching",
+    "RankedEngine",
     "Tops",
     "UnreadableSnapshot",
     "engines",

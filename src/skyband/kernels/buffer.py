@@ -240,12 +240,13 @@ def _sort_told(told: Told, lo: int, sign: float, stamps: Stamps) -> None:
 
 
 @kernel
-def tell_all_leave(buffers: Buffers, row: int, told: Told) -> None:
-    """Tell that every member leaves, best first."""
-    start = buffers.start[row]
-    for at in range(start, start + buffers.size[row]):
-        if buffers.mark[at] & MEMBER:
-            _tell(told, 0, row, buffers.item[at], LEAVE, buffers.score[at], 0, False)
+def leave_all(rows: npt.NDArray[np.int64], buffers: Buffers, told: Told) -> None:
+    """Tell that the members of these rows leave, best first; `told` has room for them."""
+    for row in rows:
+        start = buffers.start[row]
+        for at in range(start, start + buffers.size[row]):
+            if buffers.mark[at] & MEMBER:
+                _tell(told, 0, row, buffers.item[at], LEAVE, buffers.score[at], 0, False)
 
 
 @kernel

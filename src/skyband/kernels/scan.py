@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skyband.kernels.buffer import Buffers, Ghosts, Stamps, Told, expire, insert, settle, tell_all_leave
+from skyband.kernels.buffer import Buffers, Ghosts, Stamps, Told, expire, insert, settle
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.heap import Heap, heap_push, heap_sort, worse
 from skyband.kernels.score import (
@@ -402,10 +402,3 @@ def refresh_oldest(rules: Rules, buffers: Buffers, live: Live) -> None:
                 oldest = min(oldest, live.stamp[buffers.item[at] - live.base])
             rules.oldest[slot] = oldest
             _note_due(rules, slot)
-
-
-@kernel
-def leave_all(slots: npt.NDArray[np.int64], buffers: Buffers, told: Told) -> None:
-    """Tell that the members of these slots leave; `told` has room for them."""
-    for slot in slots:
-        tell_all_leave(buffers, slot, told)

@@ -1,6 +1,6 @@
 """The local runner: files in, an engine in between, a change log and a summary out."""
 
-from skyband.replay.plan import Matching, Plan
+from skyband.replay.plan import Plan
 from skyband.replay.run import Progress, replay
 from skyband.replay.summary import Percentiles, Summary
 from skyband.replay.table_file import ChangeSink, Discard, TableFile, table_file
@@ -9,7 +9,6 @@ from skyband.replay.top import Ranking, top
 __all__ = [
     "ChangeSink",
     "Discard",
-    "Matching",
     "Percentiles",
     "Plan",
     "Progress",

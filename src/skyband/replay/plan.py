@@ -1,13 +1,11 @@
 """What a run is to do, and which window, words and options follow from the files it is given."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from skyband.contract import AnyEngine, Granularity, find_engine
+from skyband.contract import AnyEngine, Granularity, Matching, find_engine
 from skyband.model import UNBOUNDED, Bounds, OnError, Settings, Window, WindowKind, WordModel
-
-Matching = Literal["relaxed", "exact"]
 
 # Families whose publications expire, and so have windows.
 EXPIRING = ("window", "geotext")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from skyband.contract import AnyEngine, Granularity
+from skyband.contract import AnyEngine, Granularity, Matching
 from skyband.model import (
     Bounds,
     OnError,
@@ -19,7 +19,7 @@ from skyband.model import (
     change_schema,
     match_schema,
 )
-from skyband.replay.plan import Matching, Plan, expiry_note, narrowest
+from skyband.replay.plan import Plan, expiry_note, narrowest
 from skyband.replay.source import (
     Loaded,
     dims_of,

@@ -1,14 +1,13 @@
 """The oracle of the ranked family: for each event the k best-scoring interval subscriptions."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.contract import Engine, register
+from skyband.contract import RankedEngine, register
 from skyband.contract.tops import Id
-from skyband.model import match_schema
 from skyband.model.ranked import Publications, Subscriptions
 
 
@@ -21,23 +20,14 @@ class Offer(NamedTuple):
 
 
 @register
-class RankedOracle(Engine[Subscriptions, Publications]):
-    """The best subscriptions for an event, from scratch.
+class RankedOracle(RankedEngine):
+    """The best subscriptions for an event, from scratch."""
 
-    *Relaxed* matching takes a subscription if any dimension matches, *exact* matching if all do; the score is the sum
-    of the weights of the dimensions that match. Equal scores: the larger id first.
-    """
-
-    family = "ranked"
     name = "oracle"
     good_for = "checking other engines: plain Python, every subscription looked at for every event"
 
-    def __init__(
-        self, *args: Any, k: int = 20, matching: Literal["relaxed", "exact"] = "relaxed", **options: Any
-    ) -> None:
+    def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.k = k
-        self.matching = matching
         self._offers: dict[Id, Offer] = {}
 
     @property
@@ -58,9 +48,7 @@ class RankedOracle(Engine[Subscriptions, Publications]):
         return self._matches([])
 
     def _publish(self, rows: Publications) -> pa.Table:
-        if len(rows.ids):
-            latest = int(rows.ts.max())
-            self.now = latest if self.now is None else max(self.now, latest)
+        self._pass_time(rows)
         found = []
         for event, point in zip(rows.ids.to_pylist(), rows.points.tolist(), strict=True):
             for i, (id, score) in enumerate(self._best(point)):
@@ -84,21 +72,14 @@ class RankedOracle(Engine[Subscriptions, Publications]):
                 total += weight
         return total
 
-    def _advance(self, now: int) -> pa.Table:
-        return self._matches([])
-
-    def _top(self, ids: pa.Array | None) -> pa.Table:
-        raise ValueError("Ranked subscriptions have no standing answer: publish events to see whom they reach.")
-
     def _matches(self, rows: list[dict[str, Any]]) -> pa.Table:
-        schema = match_schema(self._id_type("publications id"), self._id_type("subscriptions id"))
-        return pa.Table.from_pylist(rows, schema)
+        return pa.Table.from_pylist(rows, self._schema())
 
     def _save(self) -> dict[str, pa.Table]:
         offers = self._offers.values()
         numbers = pa.list_(pa.float64())
         return {
-            "options": pa.table({"k": [self.k], "matching": [self.matching]}),
+            "options": self._options(),
             "subscriptions": pa.table(
                 {
                     "id": pa.array(list(self._offers), self._id_type("subscriptions id")),
@@ -110,7 +91,6 @@ class RankedOracle(Engine[Subscriptions, Publications]):
         }
 
     def _load(self, tables: dict[str, pa.Table]) -> None:
-        options = tables["options"].to_pylist()[0]
-        self.k, self.matching = options["k"], options["matching"]
+        self._take_options(tables["options"])
         for row in tables["subscriptions"].to_pylist():
             self._offers[row["id"]] = Offer(row["lo"], row["hi"], row["weights"])

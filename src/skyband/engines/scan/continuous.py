@@ -20,7 +20,6 @@ from skyband.kernels.scan import (
     Scratch,
     Steps,
     fill,
-    leave_all,
     refresh_oldest,
     scan,
 )
@@ -129,11 +128,7 @@ class ContinuousScan(Engine[SubscriptionsT, PublicationsT], Generic[Subscription
 
     def _unsubscribe(self, ids: pa.Array) -> pa.Table:
         slots = self._audience.ids.find(ids)
-        self._telling.reserve(int(self._audience.buffers.k[slots].sum()), 0)
-        leave_all(slots, self._audience.buffers, self._telling.told)
-        self._telling.forget_turns(self._audience.turn[slots])
-        # Told in the order of the request, which is why the turns are set anew before the rows go.
-        self._audience.turn[slots] = np.arange(len(slots))
+        self._telling.leave(slots)
         changes = self._table(self._one_step().now)
         self._audience.remove(slots)
         return changes

@@ -13,7 +13,6 @@ from skyband.engines.scan.rows import Rows, Telling
 from skyband.kernels.buffer import Stamps, check_row
 from skyband.kernels.heap import make_heap
 from skyband.kernels.idmap import IdMap
-from skyband.kernels.scan import leave_all
 from skyband.kernels.slots import BLOCK, grown
 from skyband.kernels.sweep import Inside, ObjectChanges, Objects, Ranges, search_rows, sweep
 from skyband.model import change_schema, ranking_schema
@@ -118,10 +117,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
 
     def _unsubscribe(self, ids: pa.Array) -> pa.Table:
         slots = self._rows.ids.find(ids)
-        self._telling.reserve(int(self._rows.buffers.k[slots].sum()), 0)
-        leave_all(slots, self._rows.buffers, self._telling.told)
-        self._telling.forget_turns(self._rows.turn[slots])
-        self._rows.turn[slots] = np.arange(len(slots))
+        self._telling.leave(slots)
         changes = self._table(1)
         self._ranges.lo[slots // BLOCK, :, slots % BLOCK] = np.inf
         self._rows.remove(slots)

@@ -1,40 +1,34 @@
 """Scan for the ranked family: every event held against every subscription's intervals."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.contract import Engine, pack, register, unpack
+from skyband.contract import RankedEngine, pack, register, unpack
 from skyband.engines.scan.labels import labels
 from skyband.kernels.heap import make_heap
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.slots import BLOCK, Slots, grown
 from skyband.kernels.stab import Found, Intervals, stab
-from skyband.model import match_schema
 from skyband.model.ranked import Publications, Subscriptions
 
 Int64s = npt.NDArray[np.int64]
 
 
 @register
-class RankedScan(Engine[Subscriptions, Publications]):
+class RankedScan(RankedEngine):
     """The k best-scoring interval subscriptions for each event, by brute force.
 
     An event costs two comparisons a dimension for every subscription.
     """
 
-    family = "ranked"
     name = "scan"
     good_for = "up to about a hundred thousand subscriptions, and as the baseline"
 
-    def __init__(
-        self, *args: Any, k: int = 20, matching: Literal["relaxed", "exact"] = "relaxed", **options: Any
-    ) -> None:
+    def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.k = k
-        self.matching = matching
         self._slots = Slots()
         self._ids = IdMap()
         self._turn = np.zeros(0, np.int64)
@@ -91,8 +85,7 @@ class RankedScan(Engine[Subscriptions, Publications]):
 
     def _publish(self, rows: Publications) -> pa.Table:
         n = len(rows.ids)
-        if n:
-            self.now = max(int(rows.ts.max()), int(rows.ts[0]) if self.now is None else self.now)
+        self._pass_time(rows)
         if not n or not self.n_subscriptions:
             return self._schema().empty_table()
         self._label()
@@ -125,15 +118,6 @@ class RankedScan(Engine[Subscriptions, Publications]):
         ]
         return pa.Table.from_arrays(columns, schema=self._schema())
 
-    def _schema(self) -> pa.Schema:
-        return match_schema(self._id_type("publications id"), self._id_type("subscriptions id"))
-
-    def _advance(self, now: int) -> pa.Table:
-        return self._schema().empty_table()
-
-    def _top(self, ids: pa.Array | None) -> pa.Table:
-        raise ValueError("Ranked subscriptions have no standing answer: publish events to see whom they reach.")
-
     def _save(self) -> dict[str, pa.Table]:
         slots = np.flatnonzero(self._slots.used)
         slots = slots[np.argsort(self._turn[slots], kind="stable")]
@@ -141,13 +125,12 @@ class RankedScan(Engine[Subscriptions, Publications]):
         lo, hi, weight = (array[block, :, i] for array in self._intervals[:3])
         asked = Subscriptions(self._ids.ids(slots), lo, hi, weight)
         return {
-            "options": pa.table({"k": [self.k], "matching": [self.matching]}),
+            "options": self._options(),
             "subscriptions": pack(asked) if len(slots) else pa.table({}),
         }
 
     def _load(self, tables: dict[str, pa.Table]) -> None:
-        options = tables["options"].to_pylist()[0]
-        self.k, self.matching = options["k"], options["matching"]
+        self._take_options(tables["options"])
         if len(tables["subscriptions"]):
             self._add(unpack(Subscriptions, tables["subscriptions"]))
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.kernels.buffer import DELIVERED, ENTER, Buffers, find_item, make_ghosts, make_told
+from skyband.kernels.buffer import DELIVERED, ENTER, Buffers, find_item, leave_all, make_ghosts, make_told
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.slots import Slots, grown
 
@@ -218,7 +218,15 @@ class Telling:
         for item in [item for item in self._haunted if item < below]:
             del self._haunted[item]
 
-    def forget_turns(self, turns: Int64s) -> None:
+    def leave(self, slots: Int64s) -> None:
+        """Tell that the members of these slots leave, slot by slot as given; the slots are about to be removed."""
+        self.reserve(int(self.rows.buffers.k[slots].sum()), 0)
+        leave_all(slots, self.rows.buffers, self.told)
+        self._forget_turns(self.rows.turn[slots])
+        # Changes are told by turn, and these in the order of the request.
+        self.rows.turn[slots] = np.arange(len(slots))
+
+    def _forget_turns(self, turns: Int64s) -> None:
         """Forget deliveries to subscriptions that are gone."""
         gone = set(turns.tolist())
         for haunted in self._haunted.values() if gone else ():
