@@ -1,6 +1,7 @@
 """Long runs: the state machines with many examples, and a stream that never ends in memory that stays the same."""
 
 import gc
+import os
 import time
 
 import psutil
@@ -10,7 +11,7 @@ import skyband
 from skyband.testing import Case, check_against_oracle, contract_cases
 from skyband.workload import geotext, window
 
-MINUTES = 10
+MINUTES = float(os.environ.get("SKYBAND_SOAK_MINUTES", "10"))
 
 
 @pytest.mark.soak
@@ -22,7 +23,7 @@ def test_many_sequences_equal_the_oracle(case: Case) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("family", ["window", "geotext"])
 def test_memory_stays_the_same(family: str) -> None:
-    """Ten minutes of publications, and subscriptions that come and go."""
+    """Publications for SKYBAND_SOAK_MINUTES, and subscriptions that come and go."""
     process, ends = psutil.Process(), time.monotonic() + 60 * MINUTES
     engine = skyband.open(family, window=skyband.Window.count(2000), granularity="publication")
     sizes: list[int] = []
