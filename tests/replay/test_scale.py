@@ -18,16 +18,13 @@ def _skyband(*words: object) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("granularity", "n_sampled"), [("batch", 8), ("publication", 2)])
-def test_a_hundred_thousand_publications_for_ten_thousand_subscribers(
-    tmp_path: Path, granularity: str, n_sampled: int
-) -> None:
+def test_a_hundred_thousand_publications_for_ten_thousand_subscribers(tmp_path: Path) -> None:
     sizes = ("--n-publications", 100_000, "--n-subscriptions", 10_000, "--window-n", 400, "--score", "mixed")
     _skyband("generate", "window", "--out", tmp_path, *sizes, "--seed", 11)
     everyone = pq.read_table(tmp_path / "subscriptions.parquet")
-    sample = everyone.take(list(range(0, 10_000, 10_000 // n_sampled)))
+    sample = everyone.take(list(range(0, 10_000, 1_250)))
     pq.write_table(sample, tmp_path / "sample.parquet")
-    said = ("--publications", tmp_path / "publications.parquet", "--granularity", granularity)
+    said = ("--publications", tmp_path / "publications.parquet")
     for engine, asked in (("scan", "subscriptions"), ("oracle", "sample")):
         files = ("--subscriptions", tmp_path / f"{asked}.parquet", "--out", tmp_path / f"{engine}.parquet")
         _skyband("replay", *said, *files, "--engine", engine)
