@@ -1,6 +1,7 @@
 """What the contract does for every engine: rejects, snapshots, ids, time."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.feather as feather
@@ -151,3 +152,18 @@ def test_options_of_ranked_are_checked_and_kept(engine: str, tmp_path: Path) -> 
     opened.snapshot(tmp_path / "state")
     again = skyband.restore(tmp_path / "state")
     assert (again.k, again.matching) == (3, "exact")  # type: ignore[attr-defined]  # of ranked engines
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, "3", None, 1_000_001])
+def test_another_k_must_be_one(k: Any) -> None:
+    engine = skyband.open("window", "oracle")
+    engine.subscribe([{"id": "ann", "k": 2, "score": "sum", "weights": [1.0]}])
+    with pytest.raises(ValueError, match="from 1 to 1000000"):
+        engine.resize(["ann"], k)
+
+
+def test_ranked_subscriptions_have_no_k() -> None:
+    engine = skyband.open("ranked", "oracle")
+    engine.subscribe([{"id": "ann", "lo": [0.0], "hi": [1.0], "weight": [1.0]}])
+    with pytest.raises(ValueError, match="have no k of their own"):
+        engine.resize(["ann"], 3)

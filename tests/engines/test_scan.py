@@ -8,7 +8,7 @@ import skyband
 from skyband.contract import AnyEngine
 from skyband.engines.scan import RangesScan
 from skyband.engines.scan.continuous import ContinuousScan
-from skyband.engines.scan.rows import Telling
+from skyband.engines.scan.haunting import Haunting
 from skyband.testing.machine import same, through_snapshot
 from skyband.workload import FAMILIES
 
@@ -61,7 +61,7 @@ def test_a_kernel_without_room_goes_on_where_it_stopped(
     subscriptions, publications = _workload(family, seed=3, **options)
     scan, oracle = _both(family, granularity=granularity)
     assert isinstance(scan, ContinuousScan | RangesScan)
-    scan._telling = Telling(scan._telling.rows, room=1)
+    scan._telling = Haunting(scan._telling.rows, room=1)
     for verb, rows in (
         ("publish", publications.slice(0, 6)),
         ("subscribe", subscriptions),

@@ -7,7 +7,7 @@ import pytest
 
 import skyband
 from skyband.engines.scan.continuous import ContinuousScan
-from skyband.engines.scan.rows import Telling
+from skyband.engines.scan.haunting import Haunting
 from skyband.kernels.buffer import Buffers
 from skyband.kernels.heap import make_heap
 from skyband.kernels.scan import RUN, TILE, Scratch, scan
@@ -31,9 +31,9 @@ def _filled() -> ContinuousScan:  # type: ignore[type-arg]  # of the window fami
     return engine
 
 
-def _run(engine: ContinuousScan, lo: int, hi: int) -> Telling:  # type: ignore[type-arg]  # of the window family
+def _run(engine: ContinuousScan, lo: int, hi: int) -> Haunting:  # type: ignore[type-arg]  # of the window family
     """Work on some of the blocks, with scratch and room of its own."""
-    store, telling = engine._opened(), Telling(engine._audience, room=100_000)
+    store, telling = engine._opened(), Haunting(engine._rows, room=100_000)
     scratch = Scratch(
         np.zeros(1),
         np.zeros((TILE, BLOCK)),
@@ -43,7 +43,7 @@ def _run(engine: ContinuousScan, lo: int, hi: int) -> Telling:  # type: ignore[t
         np.zeros(2, np.int64),
     )
     steps = engine._one_step()._replace(first=store.tail - 30)
-    subscribers = engine._audience.subscribers
+    subscribers = engine._subscribers
     assert scan(np.array([lo, 0]), hi, subscribers, store.published, steps, scratch, telling.told, telling.ghosts)
     return telling
 
@@ -59,7 +59,7 @@ def test_threads_on_disjoint_blocks_do_what_one_does() -> None:
     with ThreadPoolExecutor(2) as threads:
         halves = [threads.submit(_run, shared, lo, lo + 2) for lo in (0, 2)]
         parts = [half.result().told for half in halves]
-    assert _same(alone._audience.buffers, shared._audience.buffers)
+    assert _same(alone._rows.buffers, shared._rows.buffers)
     n = int(told.length[0])
     assert n > 100
     for column in ("slot", "item", "op", "score", "rank", "first"):

@@ -20,6 +20,7 @@ from skyband.contract import snapshot
 from skyband.contract.rows import take
 from skyband.model import (
     FAMILIES,
+    LARGEST_K,
     OnError,
     Parse,
     Parsed,
@@ -48,13 +49,15 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
 
     A concrete engine names its `family`, its own `name` and what it is `good_for`, and fills in the hooks that start
     with an underscore; validation, rejects, counters and snapshots are done here, once. An engine that may answer
-    otherwise than the oracle says that it is not `exact`, and has tests of its own for what may be wrong.
+    otherwise than the oracle says that it is not `exact`, and has tests of its own for what may be wrong. `modes` are
+    the options under which the contract suite checks it.
     """
 
     family: ClassVar[str]
     name: ClassVar[str]
     good_for: ClassVar[str]
     exact: ClassVar[bool] = True
+    modes: ClassVar[tuple[dict[str, Any], ...]] = ({},)
 
     def __init__(
         self,
@@ -82,6 +85,16 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
         """Withdraw questions; answers with the leaves that empty their tops."""
         given = self._known(ids)
         return self._tallied(self._unsubscribe(given))
+
+    def resize(self, ids: Ids, k: int) -> pa.Table:
+        """Let subscriptions ask for k from now on; answers with what enters and leaves their tops by that.
+
+        What is in the top stays delivered; what had left it counts as new if it comes back.
+        """
+        given: object = k
+        if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 1 <= given <= LARGEST_K:
+            raise ValueError(f"k must be an integer from 1 to {LARGEST_K}, not {k!r}.")
+        return self._tallied(self._resize(self._known(ids), int(k)))
 
     def publish(self, publications: Source) -> pa.Table:
         """Take arrivals, and the expiries they cause; answers with how every top changed."""
@@ -124,6 +137,7 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
             "now": self.now,
             "granularity": self.granularity,
             "on_error": self.on_error,
+            "options": self._options(),
             "counters": dict(self._counters),
             "id_types": {column: str(kind) for column, kind in self._id_types.items()},
         }
@@ -133,7 +147,8 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
     def restore(cls, folder: str | Path) -> Self:
         """The engine that `snapshot` wrote, ready to go on as if nothing had happened."""
         settings, state, tables = snapshot.read(Path(folder), cls.family, cls.name)
-        engine = cls(settings, granularity=state["granularity"], on_error=state["on_error"])
+        options = state.get("options", {})
+        engine = cls(settings, granularity=state["granularity"], on_error=state["on_error"], **options)
         engine.now = state["now"]
         types = {"int64": pa.int64(), "string": pa.string()}
         engine._id_types = {column: types[kind] for column, kind in state["id_types"].items()}
@@ -160,6 +175,9 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
     @abstractmethod
     def _unsubscribe(self, ids: pa.Array) -> pa.Table: ...
 
+    def _resize(self, ids: pa.Array, k: int) -> pa.Table:
+        raise ValueError(f"Subscriptions of the family {self.family} have no k of their own to change.")
+
     @abstractmethod
     def _publish(self, rows: PublicationsT) -> pa.Table: ...
 
@@ -176,6 +194,10 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
     @abstractmethod
     def _load(self, tables: dict[str, pa.Table]) -> None:
         """Take on the state of a newly made engine's twin."""
+
+    def _options(self) -> dict[str, Any]:
+        """The options of its own that an engine was opened with, for a snapshot to keep."""
+        return {}
 
     def _id_type(self, column: str) -> pa.DataType:
         """The type of an id column: what came first, or text while nothing has."""

@@ -19,6 +19,7 @@ class RankedEngine(Engine[Subscriptions, Publications]):
     """
 
     family = "ranked"
+    modes = ({"k": 3, "matching": "relaxed"}, {"k": 3, "matching": "exact"})
 
     def __init__(self, *args: Any, k: int = 20, matching: Matching = "relaxed", **options: Any) -> None:
         super().__init__(*args, **options)
@@ -43,10 +44,5 @@ class RankedEngine(Engine[Subscriptions, Publications]):
     def _top(self, ids: pa.Array | None) -> pa.Table:
         raise ValueError("Ranked subscriptions have no standing answer: publish events to see whom they reach.")
 
-    def _options(self) -> pa.Table:
-        """The options, as a snapshot keeps them."""
-        return pa.table({"k": [self.k], "matching": [self.matching]})
-
-    def _take_options(self, table: pa.Table) -> None:
-        options = table.to_pylist()[0]
-        self.k, self.matching = options["k"], options["matching"]
+    def _options(self) -> dict[str, Any]:
+        return {"k": self.k, "matching": self.matching}

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skyband.kernels.compile import kernel
+from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.heap import worse
 
 MEMBER = 1
@@ -216,8 +216,9 @@ def expire(buffers: Buffers, row: int, ages: Stamps, cut: int) -> int:
     return oldest
 
 
-@kernel
-def _tell(told: Told, step: int, row: int, item: int, op: int, score: float, rank: int, first: bool) -> None:
+@inlined
+def tell(told: Told, step: int, row: int, item: int, op: int, score: float, rank: int, first: bool) -> None:
+    """Note a change; `told` has room for it."""
     at = told.length[0]
     told.step[at], told.slot[at], told.item[at] = step, row, item
     told.op[at], told.score[at], told.rank[at], told.first[at] = op, score, rank, first
@@ -225,15 +226,13 @@ def _tell(told: Told, step: int, row: int, item: int, op: int, score: float, ran
 
 
 @kernel
-def _sort_told(told: Told, lo: int, sign: float, stamps: Stamps) -> None:
-    # The leaves of one row, a handful: insertion by the order they were ranked in.
+def sort_told(told: Told, lo: int, sign: float, recency: npt.NDArray[np.int64], base: int) -> None:
+    """Sort the leaves of one row, a handful that begins at `lo`, by the order they were ranked in."""
     for i in range(lo + 1, told.length[0]):
         item, score = told.item[i], told.score[i]
-        stamp = stamps.stamp[item - stamps.base]
+        stamp = recency[item - base]
         j = i
-        while j > lo and worse(
-            sign * told.score[j - 1], stamps.stamp[told.item[j - 1] - stamps.base], sign * score, stamp
-        ):
+        while j > lo and worse(sign * told.score[j - 1], recency[told.item[j - 1] - base], sign * score, stamp):
             told.item[j], told.score[j] = told.item[j - 1], told.score[j - 1]
             j -= 1
         told.item[j], told.score[j] = item, score
@@ -246,7 +245,7 @@ def leave_all(rows: npt.NDArray[np.int64], buffers: Buffers, told: Told) -> None
         start = buffers.start[row]
         for at in range(start, start + buffers.size[row]):
             if buffers.mark[at] & MEMBER:
-                _tell(told, 0, row, buffers.item[at], LEAVE, buffers.score[at], 0, False)
+                tell(told, 0, row, buffers.item[at], LEAVE, buffers.score[at], 0, False)
 
 
 @kernel
@@ -259,22 +258,22 @@ def settle(buffers: Buffers, row: int, step: int, stamps: Stamps, told: Told) ->
     for at in range(start + n_top, start + size):
         if marks[at] & MEMBER:
             marks[at] &= ~np.uint8(MEMBER)
-            _tell(told, step, row, items[at], LEAVE, scores[at], 0, False)
+            tell(told, step, row, items[at], LEAVE, scores[at], 0, False)
     first_departed = start + buffers.capacity[row]
     for at in range(first_departed, first_departed + buffers.departed[row]):
         position = find_item(buffers, row, items[at])
         if position < 0 or position >= n_top:
-            _tell(told, step, row, items[at], LEAVE, scores[at], 0, False)
-    _sort_told(told, lo, buffers.sign[row], stamps)
+            tell(told, step, row, items[at], LEAVE, scores[at], 0, False)
+    sort_told(told, lo, buffers.sign[row], stamps.stamp, stamps.base)
     for i in range(n_top):
         at = start + i
         if marks[at] & MEMBER:
             continue
         was = find_departed(buffers, row, items[at])
         if was < 0:
-            _tell(told, step, row, items[at], ENTER, scores[at], i + 1, not marks[at] & DELIVERED)
+            tell(told, step, row, items[at], ENTER, scores[at], i + 1, not marks[at] & DELIVERED)
         elif scores[was] != scores[at]:
-            _tell(told, step, row, items[at], MOVE, scores[at], i + 1, False)
+            tell(told, step, row, items[at], MOVE, scores[at], i + 1, False)
         marks[at] |= np.uint8(MEMBER | DELIVERED)
     buffers.departed[row] = 0
 

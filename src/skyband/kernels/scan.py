@@ -52,7 +52,8 @@ class Rules(NamedTuple):
 class Live(NamedTuple):
     """The stored publications by order of arrival: when, and how recent. `base` is the number of the first one.
 
-    `floor` is the least stamp that is still live; below it everything is forgotten.
+    `floor` is the least stamp that is still live; below it everything is forgotten. `timeline` has the numbers of the
+    publications from the oldest to the most recent: the one with stamp s is `timeline[s - origin]`.
     """
 
     ts: npt.NDArray[np.int64]
@@ -60,6 +61,8 @@ class Live(NamedTuple):
     base: int
     head: int
     floor: int
+    timeline: npt.NDArray[np.int64]
+    origin: int
 
 
 class Steps(NamedTuple):
@@ -380,11 +383,14 @@ def fill(
     scratch: Scratch,
     told: Told,
 ) -> int:
-    """The first answers of new slots, from `slots[done]` on; returns how many of them are done (see `scan`)."""
+    """The answers of slots that are new or ask for another k, from `slots[done]` on (see `scan`).
+
+    Returns how many of them are done.
+    """
     buffers = subscribers.buffers
     for i in range(done, len(slots)):
         slot = slots[i]
-        if len(told.step) - told.length[0] < 2 * buffers.k[slot]:
+        if len(told.step) - told.length[0] < buffers.k[slot] + max(buffers.k[slot], buffers.size[slot]):
             return i
         _settle_row(subscribers, published, slot, 0, steps, scratch, told)
     return len(slots)

@@ -177,6 +177,35 @@ def _score_places(
     _unsay(contents, publication, said)
 
 
+@inlined
+def score_pair(
+    kind: int,
+    centre: npt.NDArray[np.float64],
+    weight: npt.NDArray[np.float64],
+    norm: float,
+    point: npt.NDArray[np.float64],
+    point_norm: float,
+) -> float:
+    """The directed score of one point for one subscription, both vectors given by dimension; not for PLACE."""
+    directed = 0.0
+    if kind == EUCLIDEAN:
+        for j in range(len(point)):
+            difference = point[j] - centre[j]
+            directed += difference * difference
+    elif kind == CHEBYSHEV:
+        for j in range(len(point)):
+            directed = max(directed, weight[j] * abs(point[j] - centre[j]))
+    else:
+        for j in range(len(point)):
+            directed += centre[j] * point[j]
+        if kind == SUM:
+            directed = -directed
+        else:
+            lengths = norm * point_norm
+            directed = -(directed / lengths) if lengths > 0.0 else -0.0
+    return directed
+
+
 @kernel
 def score_tile(
     questions: Questions,

@@ -25,10 +25,12 @@ from skyband.model.reject import (
 from skyband.model.settings import UNBOUNDED, Bounds, Settings, Window, WindowKind, Windows, WordModel
 from skyband.model.show import aligned, show
 from skyband.model.sieve import Parsed
+from skyband.model.subscription import LARGEST_K
 from skyband.model.window import Score
 
 __all__ = [
     "FAMILIES",
+    "LARGEST_K",
     "UNBOUNDED",
     "Bounds",
     "Family",

@@ -30,7 +30,9 @@ class Case(NamedTuple):
 
     def open_oracle(self) -> AnyEngine:
         """The oracle for it."""
-        return self._open(find_engine(self.engine.family, "oracle"), self.granularity, "collect")
+        oracle = find_engine(self.engine.family, "oracle")
+        case = self if self.engine.family == "ranked" else self._replace(options=())
+        return case._open(oracle, self.granularity, "collect")
 
     def with_granularity(self, granularity: Granularity) -> "Case":
         """The same case, netting over something else."""
@@ -51,9 +53,11 @@ def contract_cases() -> list[Case]:
 
 
 def _cases_of(engine: type[AnyEngine]) -> list[Case]:
+    modes = [tuple(mode.items()) for mode in engine.modes]
     if engine.family == "ranked":
-        modes = [(("k", 3), ("matching", "relaxed")), (("k", 3), ("matching", "exact"))]
         return [Case(engine, "unbounded", "batch", mode) for mode in modes]
     windows = ["unbounded"] if engine.family == "ranges" else list(WINDOWS)
     granularities: list[Granularity] = ["batch", "publication"]
-    return [Case(engine, window, granularity) for window in windows for granularity in granularities]
+    return [
+        Case(engine, window, granularity, mode) for mode in modes for window in windows for granularity in granularities
+    ]

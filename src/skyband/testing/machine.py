@@ -88,6 +88,12 @@ class ContractMachine(RuleBasedStateMachine):
         self.both("unsubscribe", ids)
         self.registered = [id for id in self.registered if id not in ids]
 
+    @precondition(lambda self: self.registered and self.family != "ranked")
+    @rule(data=st.data(), k=st.integers(1, 6))
+    def resize(self, data: st.DataObject, k: int) -> None:
+        ids = data.draw(st.lists(st.sampled_from(self.registered), min_size=1, max_size=3))
+        self.both("resize", ids, k)
+
     @rule(later=st.integers(0, 6))
     def advance(self, later: int) -> None:
         self.both("advance", (self.oracle.now or 0) + later)

@@ -87,6 +87,16 @@ class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[Subscripti
             del self._questions[id], self._asked[id]
         return self._changes(rows)
 
+    def _resize(self, ids: pa.Array, k: int) -> pa.Table:
+        wanted = set(ids.to_pylist())
+        for id in wanted:
+            self._questions[id] = self._questions[id]._replace(k=k)
+            self._answers[id].delivered = {member.publication for member in self._answers[id].top}
+            rows, i = self._asked[id]
+            one = take(rows, np.array([i]))
+            self._asked[id] = (one._replace(k=np.array([k])), 0)
+        return self._changes([row for id in self._questions if id in wanted for row in self._tell(id)])
+
     def _publish(self, rows: PublicationsT) -> pa.Table:
         changes = []
         for i, (id, ts) in enumerate(zip(rows.ids.to_pylist(), rows.ts.tolist(), strict=True)):

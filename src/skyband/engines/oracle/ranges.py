@@ -63,6 +63,13 @@ class RangesOracle(Engine[Subscriptions, Publications]):
             del self._questions[id]
         return self._changes(rows)
 
+    def _resize(self, ids: pa.Array, k: int) -> pa.Table:
+        wanted = set(ids.to_pylist())
+        for id in wanted:
+            self._questions[id] = self._questions[id]._replace(k=k)
+            self._answers[id].delivered = {member.publication for member in self._answers[id].top}
+        return self._changes([row for id in self._questions if id in wanted for row in self._tell(id)])
+
     def _publish(self, rows: Publications) -> pa.Table:
         changes = []
         for i, object in enumerate(rows.objects.to_pylist()):

@@ -79,7 +79,6 @@ class RankedOracle(RankedEngine):
         offers = self._offers.values()
         numbers = pa.list_(pa.float64())
         return {
-            "options": self._options(),
             "subscriptions": pa.table(
                 {
                     "id": pa.array(list(self._offers), self._id_type("subscriptions id")),
@@ -91,6 +90,5 @@ class RankedOracle(RankedEngine):
         }
 
     def _load(self, tables: dict[str, pa.Table]) -> None:
-        self._take_options(tables["options"])
         for row in tables["subscriptions"].to_pylist():
             self._offers[row["id"]] = Offer(row["lo"], row["hi"], row["weights"])

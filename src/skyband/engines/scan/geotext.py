@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.contract import register
-from skyband.engines.scan.audience import Asked
+from skyband.engines.continuous.inquiry import Asked
+from skyband.engines.continuous.roster import Int64s
+from skyband.engines.continuous.store import Arrivals
 from skyband.engines.scan.continuous import ContinuousScan
-from skyband.engines.scan.store import Arrivals, Int64s
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.score import PLACE
 from skyband.kernels.slots import BLOCK, grown
@@ -88,20 +89,20 @@ class GeotextScan(ContinuousScan[Subscriptions, Publications]):
         )
 
     def _subscriptions_of(self, slots: Int64s) -> Subscriptions:
-        asked = self._audience.questions
+        asked = self._inquiry.questions
         offsets, terms, weights = self._words(
             asked.term_start[slots], asked.term_count[slots], asked.terms, asked.term_weights
         )
         return Subscriptions(
-            ids=self._audience.ids.ids(slots),
-            k=self._audience.buffers.k[slots],
+            ids=self._roster.ids.ids(slots),
+            k=self._rows.ks(slots),
             xy=np.ascontiguousarray(asked.centre[slots // BLOCK, :, slots % BLOCK]),
             alpha=asked.alpha[slots],
             offsets=offsets,
             terms=terms,
             weights=weights,
-            window=self._audience.windows(slots),
-            threshold=self._audience.thresholds(slots),
+            window=self._inquiry.windows(slots),
+            threshold=self._inquiry.thresholds(slots, self._rows.signs(slots)),
         )
 
     def _publications_of(self, indices: Int64s) -> Publications:

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.contract import Engine, pack, register, take, unpack
+from skyband.engines.scan.haunting import Haunting
 from skyband.engines.scan.labels import labels
-from skyband.engines.scan.rows import Rows, Telling
+from skyband.engines.scan.rows import Rows
 from skyband.kernels.buffer import Stamps, check_row
 from skyband.kernels.heap import make_heap
 from skyband.kernels.idmap import IdMap
@@ -46,7 +47,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._rows = Rows()
-        self._telling = Telling(self._rows)
+        self._telling = Haunting(self._rows)
         self._ids = IdMap()
         self._ts = np.zeros(0, np.int64)
         self._objects = Objects(np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.bool_), np.zeros(0, np.int64))
@@ -56,7 +57,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
 
     @property
     def n_subscriptions(self) -> int:
-        return self._rows.ids.size
+        return self._rows.roster.ids.size
 
     def memory(self) -> dict[str, int]:
         return {
@@ -66,7 +67,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
         }
 
     def _registered(self, ids: pa.Array) -> npt.NDArray[np.bool_]:
-        return self._rows.ids.find(ids) >= 0
+        return self._rows.roster.ids.find(ids) >= 0
 
     def _subscribe(self, rows: Subscriptions) -> pa.Table:
         if len(rows.ids):
@@ -76,7 +77,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
     def _add(self, rows: Subscriptions) -> Int64s:
         kinds = np.zeros(len(rows.ids), np.int8)
         slots = self._rows.add(rows.ids, kinds, rows.k, np.ones(len(rows.ids)))
-        dims, n_blocks = rows.lo.shape[1], self._rows.slots.n_blocks
+        dims, n_blocks = rows.lo.shape[1], self._rows.roster.slots.n_blocks
         if not len(self._ranges.lo):
             self._ranges = self._ranges._replace(lo=np.zeros((0, dims, BLOCK)), hi=np.zeros((0, dims, BLOCK)))
         before = len(self._ranges.lo)
@@ -93,10 +94,11 @@ class RangesScan(Engine[Subscriptions, Publications]):
 
     def _search(self, slots: Int64s) -> None:
         self._make_room(dims=self._ranges.lo.shape[1])
-        most = int(self._rows.buffers.capacity.max())
+        most = int(self._rows.buffers.capacity.max(initial=1))
         if most > len(self._scratch.heap.keys):
             self._scratch = self._scratch._replace(heap=make_heap(2 * most))
-        self._telling.reserve(2 * int(self._rows.buffers.k[slots].sum()), 0)
+        n_told = int(np.maximum(self._rows.buffers.k[slots], self._rows.buffers.size[slots]).sum())
+        self._telling.reserve(2 * n_told, 0)
         n_objects = self._ids.size
         told = self._telling.told
         search_rows(slots, self._ranges, self._rows.buffers, self._objects, n_objects, self._scratch, told)
@@ -116,12 +118,19 @@ class RangesScan(Engine[Subscriptions, Publications]):
         self._ts = grown(self._ts, n)
 
     def _unsubscribe(self, ids: pa.Array) -> pa.Table:
-        slots = self._rows.ids.find(ids)
+        slots = self._rows.roster.ids.find(ids)
         self._telling.leave(slots)
         changes = self._table(1)
         self._ranges.lo[slots // BLOCK, :, slots % BLOCK] = np.inf
         self._rows.remove(slots)
         return changes
+
+    def _resize(self, ids: pa.Array, k: int) -> pa.Table:
+        slots = self._rows.roster.ids.find(ids)
+        self._rows.resize(slots, k)
+        self._telling.forget(slots)
+        self._search(slots)
+        return self._table(1)
 
     def _publish(self, rows: Publications) -> pa.Table:
         if not len(rows.ids):
@@ -169,10 +178,10 @@ class RangesScan(Engine[Subscriptions, Publications]):
     def _sweep(self, changes: ObjectChanges) -> None:
         self._counters["compared"] += len(changes.object) * self.n_subscriptions
         since = np.zeros(3, np.int64)
-        self._telling.reserve(0, 4 * self._rows.slots.n_slots)
+        self._telling.reserve(0, 4 * self._rows.roster.slots.n_slots)
         while not sweep(
             since,
-            self._rows.slots.n_blocks,
+            self._rows.roster.slots.n_blocks,
             self._ranges,
             self._rows.buffers,
             self._objects,
@@ -201,17 +210,17 @@ class RangesScan(Engine[Subscriptions, Publications]):
         return self._telling.table(schema, self._ids, 0, at)
 
     def _top(self, ids: pa.Array | None) -> pa.Table:
-        slots = self._rows.in_turn() if ids is None else self._rows.ids.find(ids)
+        slots = self._rows.roster.in_turn() if ids is None else self._rows.roster.ids.find(ids)
         schema = ranking_schema(self._id_type("subscriptions id"), self._id_type("publications object"))
         return self._rows.ranking(schema, slots, self._ids, 0)
 
     def _save(self) -> dict[str, pa.Table]:
-        slots, n = self._rows.in_turn(), self._ids.size
-        row_of = np.zeros(self._rows.slots.n_slots, np.int64)
+        slots, n = self._rows.roster.in_turn(), self._ids.size
+        row_of = np.zeros(self._rows.roster.slots.n_slots, np.int64)
         row_of[slots] = np.arange(len(slots))
         block, i = slots // BLOCK, slots % BLOCK
         asked = Subscriptions(
-            self._rows.ids.ids(slots),
+            self._rows.roster.ids.ids(slots),
             self._rows.buffers.k[slots],
             self._ranges.lo[block, :, i],
             self._ranges.hi[block, :, i],
@@ -254,5 +263,5 @@ class RangesScan(Engine[Subscriptions, Publications]):
         """Assert the invariants of every structure."""
         self._rows.check()
         self._ids.check()
-        for slot in self._rows.in_turn():
+        for slot in self._rows.roster.in_turn():
             check_row(self._rows.buffers, int(slot), Stamps(self._objects.label, 0))

@@ -125,12 +125,10 @@ class RankedScan(RankedEngine):
         lo, hi, weight = (array[block, :, i] for array in self._intervals[:3])
         asked = Subscriptions(self._ids.ids(slots), lo, hi, weight)
         return {
-            "options": self._options(),
             "subscriptions": pack(asked) if len(slots) else pa.table({}),
         }
 
     def _load(self, tables: dict[str, pa.Table]) -> None:
-        self._take_options(tables["options"])
         if len(tables["subscriptions"]):
             self._add(unpack(Subscriptions, tables["subscriptions"]))
 

@@ -1,4 +1,4 @@
-"""The live publications of a Scan: arrays in order of arrival, and a timeline in order of recency.
+"""The live publications: arrays in order of arrival, and a timeline in order of recency.
 
 A publication has a number (`base` + its index, never reused) and a *stamp*: its place in the order of (ts, id), counted
 from the first publication ever. Stamps of live publications are consecutive, so the last n are those with the n largest
@@ -93,8 +93,13 @@ class Store:
         return int(self.ts[index[0]]), self.ids.ids(index)[0].as_py()
 
     @property
+    def latest_ts(self) -> int | None:
+        """The ts of the most recent publication."""
+        return self._ts_at(self._last - 1) if self.size else None
+
+    @property
     def live(self) -> Live:
-        return Live(self.ts, self.stamp, self.base, self.head, self.floor)
+        return Live(self.ts, self.stamp, self.base, self.head, self.floor, self._timeline, self._origin)
 
     @property
     def published(self) -> Published:
@@ -108,6 +113,10 @@ class Store:
     def indices(self) -> Int64s:
         """The indices of the live publications, in order of arrival."""
         return self.head + np.flatnonzero(self.stamp[self.head : self.tail] >= self.floor)
+
+    def between(self, first: int, end: int) -> Int64s:
+        """The indices of the live publications with these stamps, from the oldest to the most recent."""
+        return self._timeline[first - self._origin : end - self._origin] - self.base
 
     def _ts_at(self, place: int) -> int:
         return int(self.ts[self._timeline[place] - self.base])

@@ -1,19 +1,19 @@
-"""The audience of a Scan: rows of subscriptions that have windows, thresholds and scores."""
+"""What subscriptions ask and what they admit, by slot, as the kernels want it."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from skyband.engines.scan.rows import Int64s, Reserve, Rows
-from skyband.engines.scan.store import WIDEST
-from skyband.kernels.scan import LARGEST, UNBOUNDED, Rules, Subscribers
+from skyband.engines.continuous.roster import Int64s, Roster
+from skyband.engines.continuous.store import WIDEST
+from skyband.kernels.scan import LARGEST, UNBOUNDED, Rules
 from skyband.kernels.score import Questions
 from skyband.kernels.slots import BLOCK, grown
 from skyband.model import Windows, geotext, window
 
 # 1 where smaller scores of a kind are better, -1 where larger ones are.
-_WAYS = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
+WAYS = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
 
 
 class Asked(NamedTuple):
@@ -58,36 +58,33 @@ def _no_rules() -> Rules:
     )
 
 
-class Audience(Rows):
-    """Rows, what each admits, and what it asks."""
+def signs(rows: window.Subscriptions | geotext.Subscriptions, kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.float64]:
+    """1 where smaller scores are better, -1 where larger ones are, 0 for Boolean subscriptions, ranked by recency."""
+    return np.where(np.isnan(rows.threshold), WAYS[kinds], 0.0)
 
-    def __init__(self, reserve: Reserve) -> None:
-        super().__init__(reserve)
+
+class Inquiry:
+    """The questions and the rules of a roster's subscriptions."""
+
+    def __init__(self, roster: Roster) -> None:
+        self.roster = roster
         self.rules = _no_rules()
         self.questions = _no_questions(0, 0)
         self._n_terms = 0
 
     @property
-    def subscribers(self) -> Subscribers:
-        """All of it, for kernels."""
-        return Subscribers(self.questions, self.rules, self.buffers)
-
-    @property
     def n_bytes(self) -> int:
-        return super().n_bytes + sum(array.nbytes for array in self.rules)
+        return sum(array.nbytes for array in self.rules)
 
-    def enrol(self, rows: window.Subscriptions | geotext.Subscriptions, asked: Asked) -> Int64s:
-        """Slots with empty rows for new subscriptions."""
-        ways = _WAYS[asked.kinds]
-        boolean = ~np.isnan(rows.threshold)
-        slots = self.add(rows.ids, asked.kinds, rows.k, np.where(boolean, 0.0, ways))
-        self._write_rules(rows.window, slots, np.where(boolean, ways * rows.threshold, np.inf))
+    def write(self, rows: window.Subscriptions | geotext.Subscriptions, asked: Asked, slots: Int64s) -> None:
+        """Write down what new slots ask."""
+        limits = np.where(np.isnan(rows.threshold), np.inf, WAYS[asked.kinds] * rows.threshold)
+        self._write_rules(rows.window, slots, limits)
         self._write_questions(asked, slots)
-        return slots
 
     def _write_rules(self, windows: Windows, slots: Int64s, limits: npt.NDArray[np.float64]) -> None:
-        have, n_slots = len(self.rules.gate), self.slots.n_slots
-        due = grown(self.rules.due, self.slots.n_blocks)
+        have, n_slots = len(self.rules.gate), self.roster.slots.n_slots
+        due = grown(self.rules.due, self.roster.slots.n_blocks)
         self.rules = Rules._make([*(grown(array, n_slots) for array in self.rules[:-1]), due])
         self.rules.gate[have:] = -np.inf
         self.rules.oldest[have:] = LARGEST
@@ -114,7 +111,7 @@ class Audience(Rows):
         self._n_terms = end
 
     def _reserve_questions(self, asked: Asked) -> Questions:
-        slots = self.slots
+        slots = self.roster.slots
         before = self.questions
         if not len(before.kinds):
             before = _no_questions(asked.points.shape[1], asked.weights.shape[1])
@@ -134,18 +131,17 @@ class Audience(Rows):
         return self.questions
 
     def remove(self, slots: Int64s) -> None:
-        """Give up slots, their rows and their questions."""
+        """Forget what slots asked, once they are given up."""
         self.rules.gate[slots] = -np.inf
         self.rules.oldest[slots] = LARGEST
         self.rules.window_kind[slots] = UNBOUNDED
-        super().remove(slots)
         self._drop_terms()
 
     def _drop_terms(self) -> None:
         """Lay the terms end to end again once most of them belong to nobody."""
         if self._n_terms < 4096:
             return
-        slots = np.flatnonzero(self.slots.used)
+        slots = np.flatnonzero(self.roster.slots.used)
         lengths = self.questions.term_count[slots]
         if 2 * int(lengths.sum()) > self._n_terms:
             return
@@ -160,7 +156,7 @@ class Audience(Rows):
         """The windows of these slots."""
         return Windows(self.rules.window_kind[slots], self.rules.window_size[slots])
 
-    def thresholds(self, slots: Int64s) -> npt.NDArray[np.float64]:
+    def thresholds(self, slots: Int64s, signs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The thresholds as they were given; NaN for a subscription that is not Boolean."""
-        ways, limits = _WAYS[self.questions.kinds[slots // BLOCK]], self.rules.limit[slots]
-        return np.where(self.buffers.sign[slots] == 0.0, ways * limits, np.nan)
+        ways, limits = WAYS[self.questions.kinds[slots // BLOCK]], self.rules.limit[slots]
+        return np.where(signs == 0.0, ways * limits, np.nan)

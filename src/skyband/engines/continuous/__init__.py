@@ -1,0 +1,1 @@
+"""Continuous top-k: one skeleton, and the parts that its engines combine."""

@@ -1,0 +1,119 @@
+"""Telling for rows that let go of what they delivered: nothing is delivered twice all the same."""
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from skyband.engines.continuous.roster import Int64s
+from skyband.engines.continuous.telling import Members, Telling
+from skyband.kernels.buffer import ENTER, make_ghosts
+from skyband.kernels.idmap import IdMap
+
+
+class Haunting(Telling):
+    """Remembers what was delivered to whom and is in no row any more.
+
+    Subscriptions are remembered by their turn, which is never given again, unlike their slot.
+    """
+
+    def __init__(self, rows: Members, room: int = 4096) -> None:
+        super().__init__(rows, room)
+        self.ghosts = make_ghosts(room)
+        # Item -> the turns of those it was delivered to; and those of this verb -> the step in which the row lost it.
+        self._haunted: defaultdict[int, set[int]] = defaultdict(set)
+        self._fresh: dict[tuple[int, int], int] = {}
+        self._reborn: dict[int, list[int]] = {}
+
+    def reserve(self, n_changes: int, n_ghosts: int = 0) -> None:
+        """Make sure that there is room for this many more."""
+        super().reserve(n_changes)
+        if int(self.ghosts.length[0]) + n_ghosts > len(self.ghosts.step):
+            self._keep()
+            if n_ghosts > len(self.ghosts.step):
+                self.ghosts = make_ghosts(2 * n_ghosts)
+
+    def drain(self, n_changes: int = 0) -> None:
+        """Take what was told and make room; more room if there was not enough for anything."""
+        if int(self.told.length[0]) == 0 and int(self.ghosts.length[0]) == 0:
+            self.reserve(2 * len(self.told.step), 2 * len(self.ghosts.step))
+        else:
+            self._keep()
+
+    def _keep(self) -> None:
+        n_ghosts = int(self.ghosts.length[0])
+        turns = self.rows.roster.turn[self.ghosts.slot[:n_ghosts]].tolist()
+        pairs = zip(self.ghosts.item[:n_ghosts].tolist(), turns, strict=True)
+        for pair, step in zip(pairs, self.ghosts.step[:n_ghosts].tolist(), strict=True):
+            self._fresh.setdefault(pair, step)
+        self.ghosts.length[0] = 0
+        super()._keep()
+        if self._haunted or self._fresh:
+            self._correct(self._told[-1])
+
+    def _correct(self, columns: list[npt.NDArray[Any]]) -> None:
+        """What was delivered, left its row and came back is not delivered again, unless it was born again."""
+        step, slot, item, op, _, _, first = columns
+        for i in np.flatnonzero((op == ENTER) & first).tolist():
+            lost = self._lost(int(item[i]), int(self.rows.roster.turn[slot[i]]))
+            births = self._reborn.get(int(item[i]), ())
+            if lost is not None and lost <= step[i] and not any(lost <= birth <= step[i] for birth in births):
+                first[i] = False
+
+    def _lost(self, item: int, turn: int) -> int | None:
+        """The step in which a row lost a delivered item, -1 if that was before this verb."""
+        return -1 if turn in self._haunted.get(item, ()) else self._fresh.get((item, turn))
+
+    def remember(self, slot: int, item: int) -> None:
+        """Note a delivery that no row holds."""
+        self._haunted[item].add(int(self.rows.roster.turn[slot]))
+
+    def bear_again(self, item: int, step: int) -> None:
+        """Note that an item ended in this step: what comes under its name later is new to everyone."""
+        self._reborn.setdefault(item, []).append(step)
+
+    def haunted(self) -> list[tuple[int, int]]:
+        """Deliveries that no row holds, as pairs of slot and item."""
+        roster = self.rows.roster
+        slots = roster.in_turn()
+        slot_of = dict(zip(roster.turn[slots].tolist(), slots.tolist(), strict=True))
+        pairs = ((slot_of.get(turn), item) for item, turns in self._haunted.items() for turn in turns)
+        return sorted((slot, item) for slot, item in pairs if slot is not None)
+
+    def forget_items(self, below: int) -> None:
+        """Forget deliveries of items that are gone."""
+        for item in [item for item in self._haunted if item < below]:
+            del self._haunted[item]
+
+    def leave(self, slots: Int64s) -> None:
+        """Tell that the members of these slots leave, and forget what was delivered to them."""
+        self.forget(slots)
+        super().leave(slots)
+
+    def forget(self, slots: Int64s) -> None:
+        """Forget what was delivered to these slots."""
+        gone = set(self.rows.roster.turn[slots].tolist())
+        for haunted in self._haunted.values() if gone else ():
+            haunted -= gone
+
+    def _end_verb(self) -> None:
+        for item in self._reborn:
+            self._haunted.pop(item, None)
+        for (item, turn), step in self._fresh.items():
+            if step > max(self._reborn.get(item, (-1,))):
+                self._haunted[item].add(turn)
+        self._fresh.clear()
+        self._reborn.clear()
+
+    def discard(self) -> None:
+        """Throw away what was told."""
+        self.ghosts.length[0] = 0
+        super().discard()
+
+    def table(self, schema: pa.Schema, items: IdMap, base: int, at: Int64s) -> pa.Table:
+        """Everything told since the last table; what was lost in this verb is remembered from now on."""
+        told = super().table(schema, items, base, at)
+        self._end_verb()
+        return told
