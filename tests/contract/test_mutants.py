@@ -40,6 +40,36 @@ FAULTS = {
         "lo[j, i] < x[j]",
         "ranges-scan-unbounded-batch",
     ),
+    "a candidate is given up with a dominator too few": (
+        "kernels/band.py",
+        "full = bands.head[slot, K] * ONE_DOMINATOR",
+        "full = (bands.head[slot, K] - 1) * ONE_DOMINATOR + 1",
+        "window-skyband-count-batch",
+    ),
+    "ties with the bound are shut out": (
+        "kernels/band.py",
+        "key < bound or (key == bound and tied)",
+        "key < bound",
+        "window-sma-count-publication",
+    ),
+    "what leaves the most recent ones is forgotten": (
+        "kernels/work.py",
+        "left += 1",
+        "left = n",
+        "window-sasf-count-batch-1",
+    ),
+    "the row's worst is let go of without a note": (
+        "kernels/band.py",
+        "remember(memory, turn, bands.item[last])",
+        "pass",
+        "window-tma-count-publication",
+    ),
+    "a subtree whose bound equals its gate is passed over": (
+        "kernels/tree.py",
+        "if bound[i] <= gate[i] and",
+        "if bound[i] < gate[i] and",
+        "window-blocks-unbounded-batch",
+    ),
     "the smaller id first": (
         "engines/scan/labels.py",
         "return np.array(ids.to_numpy(), np.int64)",

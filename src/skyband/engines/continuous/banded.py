@@ -1,0 +1,371 @@
+"""Engines that keep bands: an index finds whom a publication may reach, a policy says what each keeps."""
+
+from typing import Any, Generic, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from skyband.engines.continuous.bands import BandRows
+from skyband.engines.continuous.blocks import BlockIndex
+from skyband.engines.continuous.grid import GridIndex
+from skyband.engines.continuous.index import ByKind, Index
+from skyband.engines.continuous.inquiry import Asked, Inquiry, signs
+from skyband.engines.continuous.policy import N_SHARES, Pa, Policy
+from skyband.engines.continuous.roster import Int64s
+from skyband.engines.continuous.search import Shelf
+from skyband.engines.continuous.skeleton import Continuous, PublicationsT, SubscriptionsT
+from skyband.engines.continuous.sparse import SparseIndex
+from skyband.engines.continuous.store import Arrivals
+from skyband.engines.continuous.telling import Telling
+from skyband.kernels.band import SIZE, K, Recency, make_departed
+from skyband.kernels.candidate import Grouped, group, make_candidates
+from skyband.kernels.cpm import CALLS
+from skyband.kernels.cpm import SCORED as SEARCH_SCORED
+from skyband.kernels.habit import (
+    DOMINANCE,
+    N_COUNTS,
+    RECENT,
+    Cells,
+    Desk,
+    Habit,
+    Leaving,
+    Odds,
+    Party,
+)
+from skyband.kernels.heap import make_heap
+from skyband.kernels.memory import check_memory, make_memory, remember, renewed
+from skyband.kernels.order import order_by
+from skyband.kernels.scan import LARGEST, Steps
+from skyband.kernels.score import COSINE
+from skyband.kernels.slots import BLOCK, grown
+from skyband.kernels.work import answer, find_due, refresh_ages, work
+
+NOTHING = np.zeros(0, np.int64)
+# Until searches have been counted: about what one costs among some thousand publications.
+SEARCH_COST = 500
+# In the order in which the kernels count them.
+COUNTS = ("reevaluated", "scored", "threshold_updates", "candidates", "rescanned", "cell_updates")
+# A grid is fitted when so many publications are there, and again when a quarter of as many lie beyond it.
+FIT_FROM = 256
+# Cosines over more dimensions are indexed by the dimensions that vectors share.
+MOST_DENSE = 16
+
+IndexName = Literal["blocks", "grid"]
+
+
+class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, PublicationsT]):
+    """Top-k over sliding windows by an index of subscriptions and a band of candidates for each.
+
+    An arrival costs a look at those it may matter to; an expiry a look at the rows that hold it.
+    """
+
+    def __init__(
+        self, *args: Any, policy: Policy, index: IndexName = "blocks", cells: int | None = None, **options: Any
+    ) -> None:
+        super().__init__(*args, **options)
+        if index not in get_args(IndexName):
+            raise ValueError(f"The index is {' or '.join(get_args(IndexName))}, not {index!r}.")
+        if cells is not None and cells < 1:
+            raise ValueError(f"A grid has at least one cell a dimension, not {cells}.")
+        self.policy = policy
+        self._index_name: IndexName = index
+        self._cells = cells
+        self._grid: GridIndex | None = None
+        self._rows: BandRows = BandRows()
+        self._inquiry = Inquiry(self._rows.roster)
+        self._telling = Telling(self._rows, room=1 << 14)
+        self._index: Index | None = None
+        self._found = make_candidates(1 << 12)
+        self._ranks: dict[int, int] = {}
+        none = Odds(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, N_SHARES)
+        self._habit = Habit(policy.keeps, policy.bounded_by, NOTHING, policy.n_recent, NOTHING, none)
+        self._n_searches, self._n_searched = 1, SEARCH_COST
+        self._shelf = Shelf(0)
+        self._has_shelf = False
+        self._desk = Desk(
+            said=np.zeros(1),
+            run=np.zeros(1),
+            publication=NOTHING,
+            directed=np.zeros(0),
+            heap=make_heap(64),
+            departed=make_departed(64),
+            memory=make_memory(64),
+            shelves=self._shelf.shelves,
+            frontier=self._shelf.frontier,
+            cells=Cells(False, self._shelf.shelves.grid, np.zeros(0), np.zeros(0)),
+            moved=NOTHING,
+            n_moved=np.zeros(1, np.int64),
+            counts=np.zeros(N_COUNTS, np.int64),
+        )
+
+    def memory(self) -> dict[str, int]:
+        """Bytes in use, by part."""
+        return super().memory() | {"index": 0 if self._index is None else self._index.n_bytes}
+
+    @property
+    def _party(self) -> Party:
+        inquiry = self._inquiry
+        return Party(inquiry.questions, inquiry.rules, self._rows.bands, self._habit, self._roster.turn)
+
+    def _opened_index(self) -> Index:
+        if self._index is None:
+            self._index = self._make_index()
+        return self._index
+
+    def _make_index(self) -> Index:
+        """The index that was asked for; cosines of long vectors, mostly sparse, have one of their own."""
+        sparse = self._dims > MOST_DENSE
+        if self._index_name == "grid":
+            self._grid = GridIndex(self._dims, None, n_per_dim=self._cells)
+            return ByKind(self._grid, SparseIndex(self._dims) if sparse else BlockIndex(self._dims), (COSINE,))
+        blocks = BlockIndex(self._dims)
+        return ByKind(blocks, SparseIndex(self._dims), (COSINE,)) if sparse else blocks
+
+    def _fit(self) -> None:
+        """Fit the grid to what is stored, if there is one and it does not suit."""
+        store = self._opened()
+        n = store.tail - store.head
+        if self._grid is None or n < FIT_FROM:
+            return
+        if len(self._grid.grid.n) == 0 or 4 * self._grid.n_outside > n:
+            self._grid.fit(np.ascontiguousarray(store.contents.point[:, store.head : store.tail].T))
+            n_slots = self._roster.slots.n_slots
+            unknown = Cells(True, self._grid.grid, np.full(n_slots, np.inf), np.full(n_slots, -np.inf))
+            self._desk = self._desk._replace(cells=unknown)
+
+    def _enrol(self, rows: SubscriptionsT, asked: Asked) -> Int64s:
+        slots = self._rows.add(rows.ids, asked.kinds, rows.k, signs(rows, asked.kinds))
+        self._inquiry.write(rows, asked, slots)
+        n_slots = self._roster.slots.n_slots
+        depth, watch = grown(self._habit.depth, n_slots), grown(self._habit.watch, n_slots)
+        watch[len(self._habit.watch) :] = LARGEST
+        self._habit = self._habit._replace(depth=depth, watch=watch)
+        self._set_habit(rows.k, slots)
+        cells = self._desk.cells
+        inner, outer = grown(cells.inner, n_slots), grown(cells.outer, n_slots)
+        inner[slots], outer[slots] = np.inf, -np.inf
+        self._desk = self._desk._replace(cells=cells._replace(inner=inner, outer=outer))
+        return slots
+
+    def _set_habit(self, ks: Int64s, slots: Int64s) -> None:
+        """What the policy has for each k."""
+        self._habit.depth[slots] = self.policy.depths(ks, self._n_searched / self._n_searches)
+        self._habit.watch[slots] = LARGEST
+        if isinstance(self.policy, Pa):
+            self._write_odds(self.policy, ks, slots)
+        self._desk = self._desk._replace(departed=_wide_enough(self._desk.departed, int(ks.max())))
+
+    def _write_odds(self, policy: Pa, ks: Int64s, slots: Int64s) -> None:
+        odds, n_slots = self._habit.odds, self._roster.slots.n_slots
+        low, target, high, first_rank = (grown(array, n_slots) for array in odds[:4])
+        ranks = odds.ranks
+        for k in np.unique(ks).tolist():
+            if k not in self._ranks:
+                self._ranks[k] = len(ranks)
+                ranks = np.concatenate([ranks, policy.ranks(k).ravel()])
+            some = slots[ks == k]
+            low[some], target[some], high[some] = policy.sizes(k)
+            first_rank[some] = self._ranks[k]
+        self._habit = self._habit._replace(odds=Odds(low, target, high, first_rank, ranks, N_SHARES))
+
+    def _set_desk(self, n_touched: int, n_candidates: int) -> None:
+        """Working space for a call."""
+        desk, store = self._desk, self._opened()
+        n_live = store.tail - store.head
+        depth = min(int(self._habit.depth.max(initial=1)), n_live)
+        most = max(depth, min(int(self._rows.bands.head[:, K].max(initial=1)), n_live)) + 1
+        n = max(n_live, n_candidates) + 1
+        self._desk = desk._replace(
+            run=grown(desk.run, n),
+            publication=grown(desk.publication, n),
+            directed=grown(desk.directed, n),
+            heap=desk.heap if most <= len(desk.heap.keys) else make_heap(2 * most),
+            shelves=self._shelf.shelves,
+            frontier=self._shelf.frontier,
+            moved=grown(desk.moved, n_touched),
+        )
+
+    def _make_room(self, slot: int, n: int) -> None:
+        """Room for one more slot to be worked through, of which n more candidates may come."""
+        n += int(self._rows.bands.head[slot, SIZE]) + int(self._habit.depth[slot]) + 4
+        self._rows.make_room(8 * n)
+        memory = self._desk.memory
+        if 2 * (int(memory.used[0]) + n) >= len(memory.turn):
+            turns = self._roster.turn[np.flatnonzero(self._roster.slots.used)]
+            self._desk = self._desk._replace(memory=renewed(memory, 2 * n, self._first_number, turns))
+
+    @property
+    def _first_number(self) -> int:
+        """The number of the first publication that the store still holds."""
+        return self._opened().base + self._opened().head
+
+    def _answer(self, slots: Int64s) -> None:
+        self._fill(slots)
+        questions, block, i = self._inquiry.questions, slots // BLOCK, slots % BLOCK
+        self._opened_index().add(
+            slots,
+            questions.kinds[block],
+            np.ascontiguousarray(questions.centre[block, :, i]),
+            np.ascontiguousarray(questions.weight[block, :, i]),
+            questions.norm[slots],
+            self._inquiry.rules.gate[slots],
+        )
+
+    def _fill(self, slots: Int64s) -> None:
+        """Fill rows from everything live, and tell."""
+        store, step, bands = self._opened(), self._one_step(), self._rows.bands
+        self._set_desk(0, 0)
+        done = 0
+        while done < len(slots):
+            done = answer(slots, done, self._party, store.published, step, self._desk, self._telling.told)
+            if done < len(slots):
+                slot = int(slots[done])
+                self._make_room(slot, store.tail - store.head)
+                self._telling.drain(2 * int(bands.head[slot, K]) + int(bands.head[slot, SIZE]))
+        self._count_work()
+
+    def _renew(self, slots: Int64s, k: int) -> None:
+        self._rows.bands.head[slots, K] = k
+        turns = self._roster.turn[np.setdiff1d(np.flatnonzero(self._roster.slots.used), slots)]
+        memory = renewed(self._desk.memory, 64, self._first_number, turns)
+        self._desk = self._desk._replace(memory=memory)
+        self._set_habit(np.full(len(slots), k, np.int64), slots)
+        self._fill(slots)
+        self._opened_index().adjust(slots, self._inquiry.rules.gate[slots])
+
+    def _give_up(self, slots: Int64s) -> None:
+        if len(slots):
+            self._opened_index().remove(slots)
+            self._habit.watch[slots] = LARGEST
+        super()._give_up(slots)
+
+    def _append(self, arrivals: Arrivals) -> bool:
+        store = self._opened()
+        moved = super()._append(arrivals)
+        if not self._has_shelf:
+            self._shelf, self._has_shelf = Shelf(self._dims), True
+        self._shelf.forget(self._first_number)
+        self._shelf.insert(store.contents, store.base, store.tail - len(arrivals.ts), store.tail)
+        return moved
+
+    def _work(self, steps: Steps, in_order: bool) -> None:
+        if not self.n_subscriptions:
+            return
+        store, leaving = self._opened(), self._leaving(steps)
+        touched = self._touched(steps, leaving)
+        n_candidates = len(leaving.indices) + int(steps.end[-1]) - steps.first
+        self._set_desk(len(touched.slots), n_candidates)
+        since = np.zeros(2, np.int64)
+        while not work(
+            since,
+            touched,
+            self._party,
+            store.published,
+            steps,
+            in_order,
+            leaving,
+            self._desk,
+            self._telling.told,
+        ):
+            self._adjust()
+            slot = int(touched.slots[since[0]])
+            self._make_room(slot, n_candidates)
+            self._telling.drain(2 * int(self._rows.bands.head[slot, K]))
+        self._adjust()
+        self._count_work()
+
+    def _touched(self, steps: Steps, leaving: Leaving) -> Grouped:
+        """The slots to look at, with their candidates."""
+        contents, index = self._opened().contents, self._opened_index()
+        self._fit()
+        self._found.length[0] = 0
+        found = index.route(contents, steps.first, int(steps.end[-1]), self._found)
+        n_arrivals = int(found.length[0])
+        for lo, hi in _runs(leaving.indices):
+            found = index.route(contents, lo, hi, found)
+        self._found = found
+        n = int(found.length[0])
+        found.publication[n_arrivals:n] = -1 - found.publication[n_arrivals:n]
+        due = np.empty(self._roster.slots.n_slots, np.int64)
+        due = due[: find_due(self._party, steps, due)]
+        order = order_by(found.slot[:n])
+        room = n + len(due)
+        into = Grouped(np.empty(room, np.int64), np.empty(room + 1, np.int64), np.empty(n, np.int64), np.empty(n))
+        n_touched = group(found, order, due, into)
+        self._counters["scored"] += int(found.counts[0])
+        found.counts[0] = 0
+        return into._replace(slots=into.slots[:n_touched], start=into.start[: n_touched + 1])
+
+    def _leaving(self, steps: Steps) -> Leaving:
+        """What leaves the shared buffer of the most recent publications in these steps."""
+        store, b = self._opened(), self._habit.n_recent
+        if self.policy.bounded_by != RECENT:
+            return Leaving(NOTHING, 0)
+        n_new = int(steps.end[-1]) - steps.first
+        left_before = store.stamps_end - n_new - b
+        first = max(store.floor, left_before)
+        indices = store.between(first, max(first, store.stamps_end - b))
+        new = store.stamp[steps.first : int(steps.end[-1])]
+        # Where arrivals took their place among what had left before, that moved up by as many stamps.
+        n_below = np.searchsorted(np.sort(new), store.stamp[indices])
+        stays = (indices >= steps.first) | (store.stamp[indices] - n_below >= left_before)
+        late = steps.first + np.flatnonzero(new < first)
+        return Leaving(np.concatenate([late, indices[stays]]), left_before)
+
+    def _adjust(self) -> None:
+        """Let the index know whose gates have moved."""
+        n = int(self._desk.n_moved[0])
+        slots = self._desk.moved[:n]
+        self._opened_index().adjust(slots, self._inquiry.rules.gate[slots])
+        self._desk.n_moved[0] = 0
+
+    def _count_work(self) -> None:
+        counts = self._desk.counts
+        for name, n in zip(COUNTS, counts, strict=True):
+            self._counters[name] += int(n)
+        counts[:] = 0
+        frontier = self._shelf.frontier.counts
+        self._counters["scored"] += int(frontier[SEARCH_SCORED])
+        self._n_searches += int(frontier[CALLS])
+        self._n_searched += int(frontier[:CALLS].sum())
+        frontier[:] = 0
+
+    def _restamped(self) -> None:
+        if self.n_subscriptions:
+            refresh_ages(self._party, self._opened().live)
+
+    def _delivered(self, slots: Int64s) -> list[tuple[int, int]]:
+        memory = self._desk.memory
+        slot_of = dict(zip(self._roster.turn[slots].tolist(), slots.tolist(), strict=True))
+        taken = memory.turn >= 0
+        first = self._first_number
+        forgotten = zip(memory.turn[taken].tolist(), memory.item[taken].tolist(), strict=True)
+        pairs = [(slot_of[turn], item) for turn, item in forgotten if turn in slot_of and item >= first]
+        return sorted(set(super()._delivered(slots) + pairs))
+
+    def _remember(self, slot: int, item: int) -> None:
+        if not self._rows.mark_delivered(slot, item):
+            self._make_room(slot, 1)
+            remember(self._desk.memory, int(self._roster.turn[slot]), item)
+
+    def check(self) -> None:
+        """Assert the invariants of every structure."""
+        if self._store is not None:
+            self._store.check()
+            recency = Recency(self._store.stamp, self._store.base, False)
+            self._rows.check(recency, self.policy.keeps == DOMINANCE and not isinstance(self.policy, Pa))
+        if self._index is not None:
+            self._index.check()
+        check_memory(self._desk.memory)
+
+
+def _wide_enough(departed: Any, most: int) -> Any:
+    return departed if most <= len(departed.item) else make_departed(2 * most)
+
+
+def _runs(indices: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Ascending stretches of indices without a gap."""
+    if not len(indices):
+        return []
+    cuts = np.flatnonzero(np.diff(indices) != 1) + 1
+    return [(int(part[0]), int(part[-1]) + 1) for part in np.split(indices, cuts)]

@@ -1,0 +1,143 @@
+"""The rows of the skeleton's engines: one band of candidates a subscription, in a shared pool."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from skyband.engines.continuous.roster import Int64s, Pool, Roster
+from skyband.kernels.band import (
+    BOUND,
+    BOUND_ITEM,
+    DELIVERED,
+    N_CLASSES,
+    N_GAUGE,
+    N_HEAD,
+    ROOM,
+    SIGN,
+    SIZE,
+    START,
+    Bands,
+    K,
+    Recency,
+    check_band,
+    free_rows,
+    leave_rows,
+)
+from skyband.kernels.buffer import Told
+from skyband.kernels.idmap import IdMap
+from skyband.kernels.slots import grown
+
+
+class BandRows:
+    """Subscriptions and their bands."""
+
+    def __init__(self) -> None:
+        self.roster = Roster()
+        self.bands = Bands(
+            np.zeros((0, N_HEAD), np.int64),
+            np.zeros((0, N_GAUGE)),
+            np.zeros(1024),
+            np.zeros(1024, np.int64),
+            np.zeros(1024, np.int32),
+            np.full(N_CLASSES, -1, np.int64),
+            np.zeros(1, np.int64),
+        )
+
+    @property
+    def n_bytes(self) -> int:
+        return self.roster.n_bytes + sum(array.nbytes for array in self.bands)
+
+    @property
+    def n_entries(self) -> int:
+        """How many candidates all rows hold together."""
+        return int(self.bands.head[:, SIZE].sum())
+
+    def add(self, ids: pa.Array, kinds: npt.NDArray[np.int8], ks: Int64s, signs: npt.NDArray[np.float64]) -> Int64s:
+        """Slots with empty rows for new subscriptions."""
+        slots = self.roster.enlist(ids, kinds)
+        n_slots = self.roster.slots.n_slots
+        head, gauge = grown(self.bands.head, n_slots), grown(self.bands.gauge, n_slots)
+        self.bands = self.bands._replace(head=head, gauge=gauge)
+        head[slots, K], head[slots, BOUND_ITEM] = ks, -1
+        gauge[slots, SIGN], gauge[slots, BOUND] = signs, np.inf
+        return slots
+
+    def make_room(self, n: int) -> None:
+        """Room in the pool for so many more entries."""
+        used = int(self.bands.end[0])
+        if used + n <= len(self.bands.score):
+            return
+        # By a quarter: the pool is most of the memory, and half of a doubled one would lie idle.
+        length = used + max(n, used // 4)
+        self.bands = self.bands._replace(
+            score=_longer(self.bands.score, used, length),
+            item=_longer(self.bands.item, used, length),
+            state=_longer(self.bands.state, used, length),
+        )
+
+    def remove(self, slots: Int64s) -> None:
+        """Give up slots and their rows."""
+        free_rows(slots, self.bands)
+        self.bands.head[slots, K] = 0
+        self.roster.dismiss(slots)
+
+    def ks(self, slots: Int64s) -> Int64s:
+        ks: Int64s = self.bands.head[slots, K]
+        return ks
+
+    def signs(self, slots: Int64s) -> npt.NDArray[np.float64]:
+        signs: npt.NDArray[np.float64] = self.bands.gauge[slots, SIGN]
+        return signs
+
+    def n_members(self, slots: Int64s) -> int:
+        return int(np.minimum(self.bands.head[slots, K], self.bands.head[slots, SIZE]).sum())
+
+    def leave(self, slots: Int64s, told: Told) -> None:
+        leave_rows(slots, self.bands, told)
+
+    def ranking(self, schema: pa.Schema, slots: Int64s, items: IdMap, base: int) -> pa.Table:
+        """The first k entries of these rows."""
+        bands = self.bands
+        n_top = np.minimum(bands.head[slots, K], bands.head[slots, SIZE])
+        return self.roster.ranking(
+            schema, slots, Pool(bands.head[slots, START], n_top, bands.item, bands.score), items, base
+        )
+
+    def _entries(self, slots: Int64s) -> tuple[Int64s, Int64s]:
+        """Where the entries of these rows lie in the pool, and whose they are."""
+        n = self.bands.head[slots, SIZE]
+        within = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
+        return np.repeat(self.bands.head[slots, START], n) + within, np.repeat(slots, n)
+
+    def delivered(self, slots: Int64s) -> list[tuple[int, int]]:
+        """What rows hold that was delivered, as pairs of slot and item."""
+        at, slot = self._entries(slots)
+        told = self.bands.state[at] & DELIVERED != 0
+        return list(zip(slot[told].tolist(), self.bands.item[at[told]].tolist(), strict=True))
+
+    def mark_delivered(self, slot: int, item: int) -> bool:
+        """Note that an item was delivered; says whether the row holds it."""
+        start = int(self.bands.head[slot, START])
+        row = self.bands.item[start : start + int(self.bands.head[slot, SIZE])]
+        found = np.flatnonzero(row == item)
+        self.bands.state[start + found] |= np.int32(DELIVERED)
+        return len(found) > 0
+
+    def check(self, recency: Recency, dominance: bool) -> None:
+        """Assert the invariants of each row, and that no two overlap."""
+        self.roster.check()
+        taken = np.zeros(len(self.bands.score), np.int64)
+        for slot in self.roster.in_turn().tolist():
+            start = int(self.bands.head[slot, START])
+            taken[start : start + int(self.bands.head[slot, ROOM])] += 1
+            check_band(self.bands, slot, recency, dominance or self.bands.gauge[slot, SIGN] == 0.0)
+        assert (taken <= 1).all()
+        assert not taken[int(self.bands.end[0]) :].any()
+
+
+def _longer(array: npt.NDArray[Any], used: int, length: int) -> npt.NDArray[Any]:
+    longer = np.zeros(length, array.dtype)
+    longer[:used] = array[:used]
+    return longer

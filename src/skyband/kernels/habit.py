@@ -1,0 +1,115 @@
+"""What the engines of the skeleton share with their kernels: the habits of rows, and the desk that work is done at."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skyband.kernels.band import Bands, Departed
+from skyband.kernels.cpm import Frontier
+from skyband.kernels.grid import Grid
+from skyband.kernels.heap import Heap
+from skyband.kernels.memory import Memory
+from skyband.kernels.scan import Rules
+from skyband.kernels.score import Questions
+from skyband.kernels.shelf import Shelves
+
+# What a row keeps: everything undominated up to its bound, or the best so many.
+DOMINANCE = 0
+BEST = 1
+# Where its bound comes from: nowhere, the last search, the most recent publications, or the chances of a newcomer.
+NO_BOUND = 0
+SEARCH = 1
+RECENT = 2
+CHANCE = 3
+
+SEARCHED = 0
+SCORED = 1
+THRESHOLD_UPDATES = 2
+CANDIDATES = 3
+RESCANNED = 4
+CELL_UPDATES = 5
+N_COUNTS = 6
+
+
+class Odds(NamedTuple):
+    """For rows bounded by chance: how many entries within the bound are too few, right, and too many, by slot.
+
+    An entry behind the bound that has d dominators and a share of its life left that falls into the j-th of `n_shares`
+    equal parts is kept while at most `ranks[first_rank[slot] + d * n_shares + j]` older entries are better.
+    """
+
+    low: npt.NDArray[np.int64]
+    target: npt.NDArray[np.int64]
+    high: npt.NDArray[np.int64]
+    first_rank: npt.NDArray[np.int64]
+    ranks: npt.NDArray[np.int64]
+    n_shares: int
+
+
+class Habit(NamedTuple):
+    """How the rows of an engine are kept: `keeps` and `bounded_by` are among the names above.
+
+    `depth[slot]` is how many publications a search looks for. `n_recent` is the length of the shared buffer of the
+    most recent publications, and `watch[slot]` the least stamp among the k of them that bound the row.
+    """
+
+    keeps: int
+    bounded_by: int
+    depth: npt.NDArray[np.int64]
+    n_recent: int
+    watch: npt.NDArray[np.int64]
+    odds: Odds
+
+
+class Leaving(NamedTuple):
+    """The publications that leave the shared buffer of the most recent ones, oldest first, as indices into the store.
+
+    With a step for each publication, the one with stamp s leaves in step `s - first_stamp`.
+    """
+
+    indices: npt.NDArray[np.int64]
+    first_stamp: int
+
+
+class Party(NamedTuple):
+    """All that is kept of subscriptions, by slot."""
+
+    questions: Questions
+    rules: Rules
+    bands: Bands
+    habit: Habit
+    turn: npt.NDArray[np.int64]
+
+
+class Cells(NamedTuple):
+    """The cells of interest of an index that has a grid: their set stays the same while a gate is within its band.
+
+    `counted` says whether there is such an index; a band that is empty is not known yet.
+    """
+
+    counted: bool
+    grid: Grid
+    inner: npt.NDArray[np.float64]
+    outer: npt.NDArray[np.float64]
+
+
+class Desk(NamedTuple):
+    """Working space: weights by term, scores of everything stored, the candidates of a slot, a heap, who departed.
+
+    `moved` lists the slots whose gate has moved, `n_moved[0]` of them; `counts` adds up what the work has cost.
+    """
+
+    said: npt.NDArray[np.float64]
+    run: npt.NDArray[np.float64]
+    publication: npt.NDArray[np.int64]
+    directed: npt.NDArray[np.float64]
+    heap: Heap
+    departed: Departed
+    memory: Memory
+    shelves: Shelves
+    frontier: Frontier
+    cells: Cells
+    moved: npt.NDArray[np.int64]
+    n_moved: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
