@@ -124,7 +124,7 @@ def test_a_words_model_that_cannot_be_saved_is_refused(tmp_path: Path) -> None:
 def test_engines_are_found_by_family_and_name() -> None:
     with pytest.raises(ValueError, match="no family 'windows'; there are geotext, ranges, ranked, window"):
         skyband.open("windows")
-    with pytest.raises(ValueError, match="has no engine 'grid'; it has oracle, scan"):
+    with pytest.raises(ValueError, match="has no engine 'grid'; it has blocks, cskyband, kmax, oracle, pa"):
         skyband.open("window", "grid")
 
     class Rival(WindowScan):

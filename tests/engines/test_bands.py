@@ -85,6 +85,7 @@ class Twins:
         assert list(zip(self.told.slot[:n].tolist(), self.told.item[:n].tolist(), strict=True)) == gone
         assert (self.told.op[:n] == LEAVE).all()
         self.rows.remove(slots)
+        assert not self.rows.ks(slots).any()
         for slot in slots.tolist():
             del self.wanted[slot]
 

@@ -30,15 +30,18 @@ from skyband.kernels.band import (
     expire_row,
     free_row,
     free_rows,
+    insert,
     insert_best,
     insert_undominated,
     is_outlived,
+    is_within,
     leave_rows,
     make_departed,
     most_taken,
     settle_row,
 )
 from skyband.kernels.buffer import ENTER, LEAVE, Told, make_told
+from skyband.kernels.memory import EMPTY, make_memory
 
 BASE = 100
 LARGEST = np.iinfo(np.int64).max
@@ -259,6 +262,77 @@ def test_a_row_holds_the_best_of_what_was_offered(k: int, capacity: int, sign: f
                 twin.live = [other for other in twin.live if other[:2] in twin.row()]
                 bands.gauge[0, BOUND] = np.inf
         check_pool(bands)
+
+
+@pytest.mark.parametrize("sign", [0.0, 1.0, -1.0])
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_row_takes_what_lies_within_its_bound(k: int, sign: float) -> None:
+    """The bound moves to an entry now and then, and a tie with it is decided by recency."""
+    random = np.random.default_rng([k, int(sign) + 1])
+    n = 120
+    stamps, scores = stamps_for("late", n, random), random.integers(0, 4, n).astype(np.float64)
+    recency = Recency(stamps, BASE, False)
+    bands, departed, told, memory = make_bands([k], [sign]), make_departed(16), make_told(64), make_memory(4)
+    twin, bound, n_without = Twin(bands, 0), (np.inf, 0), 0
+    for index in range(n):
+        entry = Entry(float(scores[index]), BASE + index, int(stamps[index]))
+        if index % 10 == 5:
+            last = twin.skyband()[-1]
+            bound = twin.key(last)
+            bands.gauge[0, BOUND], bands.head[0, BOUND_ITEM] = bound[0], last.item
+        elif index % 10 == 0:
+            # Without an entry to compare with, or with one that is forgotten, everything on the bound is within.
+            bound = (bound[0] if index % 20 else np.inf, 0)
+            bands.gauge[0, BOUND], bands.head[0, BOUND_ITEM] = bound[0], random.choice([-1, BASE - 1])
+        within = twin.key(entry) <= bound
+        n_without += not within
+        assert is_within(bands, 0, twin.key(entry)[0], entry.item, recency) == within
+        if within:
+            twin.live.append(entry)
+        kept = twin.skyband()
+        wanted = kept.index(entry) if entry in kept else -1
+        assert insert(bands, 0, 0, entry.score, entry.item, recency, departed, memory, 7) == wanted
+        twin.settle(kept, recency, departed, told)
+        assert twin.row() == [other[:2] for other in kept]
+        check_band(bands, 0, recency, True)
+        if index % 7 == 6:
+            cut = int(stamps[index]) - 25
+            expire_row(bands, 0, stamps, BASE, cut, departed)
+            twin.live = [other for other in twin.live if other.stamp > cut]
+            twin.settle(twin.skyband(), recency, departed, told)
+    assert n_without > 5
+    assert memory.used[0] == 0
+
+
+@pytest.mark.parametrize("sign", [0.0, 1.0, -1.0])
+@pytest.mark.parametrize(("k", "capacity"), [(1, 1), (2, 3), (3, 3)])
+def test_a_row_of_the_best_remembers_whom_it_let_go(k: int, capacity: int, sign: float) -> None:
+    random = np.random.default_rng([k, capacity, int(sign) + 1])
+    n = 100
+    stamps, scores = 1000 + random.permutation(n), random.integers(0, 9, n).astype(np.float64)
+    recency = Recency(stamps, BASE, False)
+    bands, departed, told, memory = make_bands([k], [sign]), make_departed(16), make_told(64), make_memory(n)
+    twin, remembered = Twin(bands, 0), set[int]()
+    for index in range(n):
+        if index % 20 == 19:
+            twin.live, twin.top = [], []
+            free_row(bands, 0)
+            bands.gauge[0, BOUND] = np.inf
+        entry = Entry(float(scores[index]), BASE + index, int(stamps[index]))
+        twin.live.append(entry)
+        best = sorted(twin.live, key=twin.key)
+        if best.index(entry) < capacity < len(best):
+            n_newer = sum(other.stamp > best[capacity].stamp for other in best[:capacity])
+            if best[capacity].item in twin.seen and n_newer < k:
+                remembered.add(best[capacity].item)
+        wanted = best.index(entry) if best.index(entry) < capacity else -1
+        assert insert(bands, 0, capacity, entry.score, entry.item, recency, departed, memory, 7) == wanted
+        assert twin.row() == [other[:2] for other in best[:capacity]]
+        twin.settle(best[:capacity], recency, departed, told)
+        check_band(bands, 0, recency, False)
+    assert set(memory.item[memory.turn != EMPTY].tolist()) == remembered
+    assert set(memory.turn.tolist()) <= {EMPTY, 7}
+    assert sign == 0.0 or remembered
 
 
 def test_whether_the_last_one_is_outlived() -> None:

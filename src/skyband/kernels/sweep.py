@@ -166,8 +166,8 @@ def _change_object(
     was_alive, y_before, x_before = objects.alive[object], objects.y[object], scratch.x
     for j in range(len(x_before)):
         x_before[j] = objects.x[j, object]
+        objects.x[j, object] = changes.x[change, j]
     objects.alive[object], objects.y[object] = alive, changes.y[change]
-    objects.x[:, object] = changes.x[change]
     x, y, before, after = changes.x[change], changes.y[change], scratch.before, scratch.after
     for block in range(n_blocks):
         _mark_concerned(ranges, block, x_before, y_before, was_alive, before)
