@@ -297,6 +297,22 @@ def insert(
     return position
 
 
+@kernel
+def tighten(bands: Bands, slot: int, depth: int, memory: Memory, turn: int) -> None:
+    """Cut a long row to its `depth` best, and bound it there; what was delivered and is let go of is remembered.
+
+    As safe as a search that looked for that many: what is better than the bound is in the row or dominated.
+    """
+    start, size = bands.head[slot, START], bands.head[slot, SIZE]
+    last = start + depth - 1
+    bands.gauge[slot, BOUND] = bands.gauge[slot, SIGN] * bands.score[last]
+    bands.head[slot, BOUND_ITEM] = bands.item[last]
+    for at in range(last + 1, start + size):
+        if bands.state[at] & DELIVERED:
+            remember(memory, turn, bands.item[at])
+    bands.head[slot, SIZE] = depth
+
+
 @inlined
 def expire_row(bands: Bands, slot: int, ages: npt.NDArray[np.int64], base: int, cut: int, departed: Departed) -> int:
     """Remove every entry whose age is at most `cut`; returns the least age left, or the largest integer."""

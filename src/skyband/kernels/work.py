@@ -26,6 +26,7 @@ from skyband.kernels.band import (
     insert,
     most_taken,
     settle_row,
+    tighten,
 )
 from skyband.kernels.buffer import Told
 from skyband.kernels.candidate import Grouped
@@ -38,6 +39,7 @@ from skyband.kernels.habit import (
     RECENT,
     RESCANNED,
     SCORED,
+    SEARCH,
     THRESHOLD_UPDATES,
     Desk,
     Leaving,
@@ -49,6 +51,10 @@ from skyband.kernels.refill import capacity_of, cut_of, follow_chance, follow_re
 from skyband.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Rules, Steps
 from skyband.kernels.score import SUM, direction, gate_of, raw_score, score_run
 from skyband.kernels.slots import BLOCK
+
+# A row that holds so many times what a search looks for is cut. One that was made when little was live admits
+# everything until then.
+LONG = 2
 
 
 @inlined
@@ -172,12 +178,13 @@ def work(
     for i in range(since[0], len(slots)):
         slot = slots[i]
         since[0] = i
-        if not _has_room(bands, memory, slot, most + depths[slot]):
+        if not _has_room(bands, memory, slot, most + depths[slot] + heads[slot, SIZE]):
             return False
         kind, limit, turn, k, sign = kinds[slot // BLOCK], limits[slot], turns[slot], heads[slot, K], gauges[slot, SIGN]
         window_kind, window_size = window_kinds[slot], window_sizes[slot]
         capacity = capacity_of(keeps, sign, depths[slot])
         recent, chance = bounded_by == RECENT and sign != 0.0, bounded_by == CHANCE and sign != 0.0
+        closes = bounded_by == SEARCH and capacity == 0 and sign != 0.0
         gate_before = widest = gates[slot]
         step, arrived, n_arrivals, n = since[1], 0, 0, 0
         if step == 0:
@@ -254,6 +261,8 @@ def work(
                 n_enters = settle_row(bands, slot, steps.offset + step, settled, departed, told)
                 if memory.used[0] > 0:
                     _recall(told, n_enters, memory, turn)
+            if closes and heads[slot, SIZE] > LONG * depths[slot]:
+                tighten(bands, slot, depths[slot], memory, turn)
             if chance:
                 follow_chance(party, published, slot, step, steps, desk)
             gate = _gate(bands, slot, keeps, kind, limit)

@@ -23,7 +23,7 @@ from skyband.bench.row import Row, measured, number
 SIGMA = 1e-3
 COUNTERS = ("threshold_updates", "cell_updates")
 # SASF searches its buffer so often that 400 subscriptions would take hours: fewer are run, and counts are scaled up.
-N_SUBSCRIPTIONS: dict[Size, int] = {"toy": 4, "small": 40, "full": 40}
+N_SUBSCRIPTIONS: dict[Size, int] = {"toy": 4, "small": 10, "full": 40}
 N_SHOWN = 400
 # Short batches: whenever the threshold of SASF rises, it looks through the rest of the batch again.
 BATCH: dict[Size, int] = {"toy": 20, "small": 100, "full": 100}
