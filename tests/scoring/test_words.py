@@ -80,3 +80,44 @@ def test_files_that_are_not_words(content: str, sentence: str, tmp_path: Path) -
         Words.load(tmp_path / "words.json")
     with pytest.raises(ValueError, match="There is no file"):
         Words.load(tmp_path / "none.json")
+
+
+def test_a_version_names_the_counts() -> None:
+    words = Words.fit_texts(["a b", "b c"])
+    same = Words(2, {"c": 1, "b": 2, "a": 1})
+    assert words.version == same.version
+    assert words.version != Words(3, words.frequencies).version
+    assert words.version != Words(2, {**words.frequencies, "a": 2}).version
+    # A word may hold whatever separates the counts.
+    assert Words(1, {"a\x001": 1}).version != Words(1, {"a": 1, "1": 1}).version
+
+
+def test_a_file_whose_counts_were_changed_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "words.json"
+    words = Words.fit_texts(["été Straße", "été"])
+    words.save(path)
+    assert Words.load(path).version == words.version
+    path.write_text(path.read_text(encoding="utf-8").replace('"été": 2', '"été": 1'), encoding="utf-8")
+    with pytest.raises(ValueError, match="is damaged: its counts are not those of version"):
+        Words.load(path)
+
+
+def test_a_file_without_a_version_of_its_counts_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "words.json"
+    path.write_text('{"format": "skyband-words", "version": 1, "documents": 1, "frequencies": {"a": 1}}')
+    assert Words.load(path) == Words(1, {"a": 1})
+
+
+def test_an_updated_model_is_that_of_all_documents() -> None:
+    documents = [["a", "b"], ["b", "b"], ["c"], []]
+    words = Words.fit(documents[:2])
+    assert words.updated(documents[2:]) == Words.fit(documents)
+    assert words == Words.fit(documents[:2])
+
+
+def test_drift_is_the_average_change_of_idf() -> None:
+    words, newer = Words(4, {"a": 4, "b": 1}), Words(8, {"a": 4, "c": 2})
+    expected = 4 * abs(newer.idf("a") - words.idf("a")) + 2 * abs(newer.idf("c") - words.idf("c"))
+    assert words.drift(newer) == pytest.approx(expected / (4 * newer.idf("a") + 2 * newer.idf("c")))
+    assert words.drift(words) == 0.0
+    assert words.drift(Words(0, {})) == 0.0

@@ -1,5 +1,6 @@
 """Words and their weights: a tokeniser for any script, and tf-idf of unit length."""
 
+import hashlib
 import json
 import math
 import os
@@ -61,6 +62,33 @@ class Words(NamedTuple):
         """Count the words of texts."""
         return cls.fit(tokenise(text) for text in texts)
 
+    @property
+    def version(self) -> str:
+        """A name for these counts: equal counts have the same, others another."""
+        digest = hashlib.sha256(str(self.documents).encode())
+        for word, n in sorted(self.frequencies.items()):
+            digest.update(f"\0{word}\0{n}".encode())
+        return digest.hexdigest()[:12]
+
+    def updated(self, documents: Iterable[Sequence[str]]) -> Self:
+        """A model that has counted these documents too; this one stays as it is."""
+        more = self.fit(documents)
+        frequencies = Counter(self.frequencies)
+        frequencies.update(more.frequencies)
+        return type(self)(self.documents + more.documents, dict(frequencies))
+
+    def drift(self, newer: Self) -> float:
+        """How far another model would move weights: the change of a word's idf, averaged over the words of its texts.
+
+        It is a share of the average idf there: 0 for a model that weighs alike.
+        """
+        moved = total = 0.0
+        for word, n in newer.frequencies.items():
+            idf = newer.idf(word)
+            moved += n * abs(idf - self.idf(word))
+            total += n * idf
+        return moved / total if total else 0.0
+
     def tokens(self, text: str) -> list[str]:
         """The words of a text, in order, repeated as often as they occur."""
         return tokenise(text)
@@ -81,6 +109,7 @@ class Words(NamedTuple):
         content = {
             "format": FORMAT,
             "version": VERSION,
+            "counts": self.version,
             "documents": self.documents,
             "frequencies": dict(sorted(self.frequencies.items())),
         }
@@ -101,7 +130,10 @@ class Words(NamedTuple):
         if content.get("version") != VERSION:
             version = content.get("version")
             raise ValueError(f"{os.fspath(path)} has version {version} of the format; this is version {VERSION}.")
-        return cls(_count(content.get("documents"), path), _counts(content.get("frequencies"), path))
+        words = cls(_count(content.get("documents"), path), _counts(content.get("frequencies"), path))
+        if content.get("counts", words.version) != words.version:
+            raise ValueError(f"{os.fspath(path)} is damaged: its counts are not those of version {content['counts']}.")
+        return words
 
 
 def _count(value: object, path: str | os.PathLike[str]) -> int:
