@@ -79,7 +79,7 @@ def gate_of(kind: int, key: float) -> float:
 
 
 @inlined
-def _relevance(
+def relevance_of(
     terms: npt.NDArray[np.int64],
     weights: npt.NDArray[np.float64],
     start: int,
@@ -98,13 +98,14 @@ def _relevance(
 
 
 @inlined
-def _place_score(alpha: float, dx: float, dy: float, diagonal: float, relevance: float) -> float:
+def place_score(alpha: float, dx: float, dy: float, diagonal: float, relevance: float) -> float:
+    """The directed score of a publication so far away, with this relevance."""
     nearness = 1.0 - np.sqrt(dx * dx + dy * dy) / diagonal
     return -(alpha * nearness + (1.0 - alpha) * relevance)
 
 
 @inlined
-def _say(contents: Contents, publication: int, said: npt.NDArray[np.float64]) -> None:
+def say(contents: Contents, publication: int, said: npt.NDArray[np.float64]) -> None:
     """Write a publication's weights at its terms."""
     terms, weights, start = contents.terms, contents.term_weights, contents.term_start[publication]
     for at in range(start, start + contents.term_count[publication]):
@@ -112,7 +113,7 @@ def _say(contents: Contents, publication: int, said: npt.NDArray[np.float64]) ->
 
 
 @inlined
-def _unsay(contents: Contents, publication: int, said: npt.NDArray[np.float64]) -> None:
+def unsay(contents: Contents, publication: int, said: npt.NDArray[np.float64]) -> None:
     """Take them back."""
     terms, start = contents.terms, contents.term_start[publication]
     for at in range(start, start + contents.term_count[publication]):
@@ -167,14 +168,14 @@ def _score_places(
     signatures, centre, alpha = questions.signature[slots], questions.centre[block], questions.alpha[slots]
     start, n_terms = questions.term_start[slots], questions.term_count[slots]
     terms, weights = questions.terms, questions.term_weights
-    _say(contents, publication, said)
+    say(contents, publication, said)
     for i in range(BLOCK):
         directed[i] = np.inf
         if signatures[i] & signature != 0:
-            relevance = _relevance(terms, weights, start[i], start[i] + n_terms[i], said)
+            relevance = relevance_of(terms, weights, start[i], start[i] + n_terms[i], said)
             if relevance >= 0.0:
-                directed[i] = _place_score(alpha[i], x - centre[0, i], y - centre[1, i], diagonal, relevance)
-    _unsay(contents, publication, said)
+                directed[i] = place_score(alpha[i], x - centre[0, i], y - centre[1, i], diagonal, relevance)
+    unsay(contents, publication, said)
 
 
 @inlined
@@ -290,9 +291,9 @@ def _place_run(
         directed[p] = np.inf
         if signature & signatures[p] != 0:
             # The additions must run in the subscription's own order, so it is the publication that is spread out.
-            _say(contents, lo + p, said)
-            relevance = _relevance(terms, weights, start, end, said)
+            say(contents, lo + p, said)
+            relevance = relevance_of(terms, weights, start, end, said)
             if relevance >= 0.0:
                 dx, dy = point[0, lo + p] - x, point[1, lo + p] - y
-                directed[p] = _place_score(alpha, dx, dy, diagonal, relevance)
-            _unsay(contents, lo + p, said)
+                directed[p] = place_score(alpha, dx, dy, diagonal, relevance)
+            unsay(contents, lo + p, said)
