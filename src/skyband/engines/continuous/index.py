@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from skyband.engines.continuous.roster import Int64s
 from skyband.kernels.candidate import Candidates, make_candidates
-from skyband.kernels.score import Contents
+from skyband.kernels.score import Contents, Questions
 from skyband.kernels.slots import grown
 
 Floats = npt.NDArray[np.float64]
@@ -15,12 +15,7 @@ Kinds = npt.NDArray[np.int8]
 
 
 class Index(Protocol):
-    """Whom may a publication reach?"""
-
-    def add(
-        self, slots: Int64s, kinds: npt.NDArray[np.int8], centres: Floats, weights: Floats, norms: Floats, gates: Floats
-    ) -> None:
-        """Take in new subscriptions."""
+    """Whom may a publication reach? What is asked differs by family, so each adds subscriptions in its own way."""
 
     def remove(self, slots: Int64s) -> None:
         """Give up subscriptions."""
@@ -50,10 +45,27 @@ def larger(candidates: Candidates) -> Candidates:
     return twice._replace(length=candidates.length, counts=candidates.counts)
 
 
+class PointIndex(Index, Protocol):
+    """An index of subscriptions to points."""
+
+    def add(self, slots: Int64s, kinds: Kinds, centres: Floats, weights: Floats, norms: Floats, gates: Floats) -> None:
+        """Take in new subscriptions."""
+
+
+class WordIndex(Index, Protocol):
+    """An index of subscriptions to places and words. `counters` adds up what each bound has saved."""
+
+    def add(self, slots: Int64s, questions: Questions, gates: Floats) -> None:
+        """Take in new subscriptions; questions are by slot."""
+
+    @property
+    def counters(self) -> dict[str, int]: ...
+
+
 class ByKind:
     """An index that leaves some kinds of score to one index and the others to another."""
 
-    def __init__(self, one: Index, other: Index, kinds: tuple[int, ...]) -> None:
+    def __init__(self, one: PointIndex, other: PointIndex, kinds: tuple[int, ...]) -> None:
         self.one = one
         self.other = other
         self._is_other = np.isin(np.arange(8), kinds)
@@ -80,7 +92,7 @@ class ByKind:
         for index, some in self._shares(slots):
             index.adjust(slots[some], gates[some])
 
-    def _shares(self, slots: Int64s) -> list[tuple[Index, Int64s]]:
+    def _shares(self, slots: Int64s) -> list[tuple[PointIndex, Int64s]]:
         other = self._is_other[self._kind[slots]]
         shares = [(self.one, np.flatnonzero(~other)), (self.other, np.flatnonzero(other))]
         return [(index, some) for index, some in shares if len(some)]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skyband.engines.continuous.lists import places_of
 from skyband.kernels.candidate import Candidates
 from skyband.kernels.score import Contents
 from skyband.kernels.slots import grown
@@ -50,12 +51,6 @@ def _no_index(dims: int) -> Index:
         integers,
         np.zeros(1, np.int64),
     )
-
-
-def _places(starts: Int64s, counts: Int64s) -> Int64s:
-    """Where the entries of rows lie, row after row."""
-    ends = np.cumsum(counts)
-    return np.repeat(starts - (ends - counts), counts) + np.arange(int(counts.sum()))
 
 
 class SparseIndex:
@@ -119,7 +114,7 @@ class SparseIndex:
         """Bring the entries of slots into the global order."""
         vectors = self._index.vectors
         counts = vectors.n_entries[slots]
-        places = _places(vectors.start[slots], counts)
+        places = places_of(vectors.start[slots], counts)
         rank = np.empty(self.dims, np.int64)
         rank[self._index.order.dims] = np.arange(self.dims)
         order = np.lexsort((rank[vectors.dim[places]], np.repeat(np.arange(len(slots)), counts)))
@@ -199,7 +194,7 @@ class SparseIndex:
             return
         slots = self._present()
         counts = vectors.n_entries[slots]
-        places = _places(vectors.start[slots], counts)
+        places = places_of(vectors.start[slots], counts)
         vectors.start[slots] = np.cumsum(counts) - counts
         self._n_entries = len(places)
         packed: Any = {
