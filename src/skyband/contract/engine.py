@@ -50,7 +50,7 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
     A concrete engine names its `family`, its own `name` and what it is `good_for`, and fills in the hooks that start
     with an underscore; validation, rejects, counters and snapshots are done here, once. An engine that may answer
     otherwise than the oracle says that it is not `exact`, and has tests of its own for what may be wrong. `modes` are
-    the options under which the contract suite checks it.
+    the options under which the contract suite checks it, and `rare_modes` those that only its long runs try.
     """
 
     family: ClassVar[str]
@@ -58,6 +58,7 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
     good_for: ClassVar[str]
     exact: ClassVar[bool] = True
     modes: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    rare_modes: ClassVar[tuple[dict[str, Any], ...]] = ()
 
     def __init__(
         self,

@@ -6,9 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband.kernels.band import Bands, Departed
+from skyband.kernels.catalogue import Pages
 from skyband.kernels.cpm import Frontier
 from skyband.kernels.grid import Grid
 from skyband.kernels.heap import Heap
+from skyband.kernels.lookup import Lookup
 from skyband.kernels.memory import Memory
 from skyband.kernels.scan import Rules
 from skyband.kernels.score import Questions
@@ -29,7 +31,9 @@ THRESHOLD_UPDATES = 2
 CANDIDATES = 3
 RESCANNED = 4
 CELL_UPDATES = 5
-N_COUNTS = 6
+# No count: it takes what comes of asking for memory.
+SEEN = 6
+N_COUNTS = 7
 
 
 class Odds(NamedTuple):
@@ -51,7 +55,8 @@ class Habit(NamedTuple):
     """How the rows of an engine are kept: `keeps` and `bounded_by` are among the names above.
 
     `depth[slot]` is how many publications a search looks for. `n_recent` is the length of the shared buffer of the
-    most recent publications, and `watch[slot]` the least stamp among the k of them that bound the row.
+    most recent publications, and `watch[slot]` the least stamp among the k of them that bound the row. With a `slack`
+    a search looks for the k best and for whatever is worse than the k-th by at most this share of it, `depth` in all.
     """
 
     keeps: int
@@ -60,6 +65,7 @@ class Habit(NamedTuple):
     n_recent: int
     watch: npt.NDArray[np.int64]
     odds: Odds
+    slack: float
 
 
 class Leaving(NamedTuple):
@@ -97,6 +103,7 @@ class Cells(NamedTuple):
 class Desk(NamedTuple):
     """Working space: weights by term, scores of everything stored, the candidates of a slot, a heap, who departed.
 
+    Points are searched for in `shelves`, messages in `pages`, with working space of their own each.
     `moved` lists the slots whose gate has moved, `n_moved[0]` of them; `counts` adds up what the work has cost.
     """
 
@@ -109,6 +116,8 @@ class Desk(NamedTuple):
     memory: Memory
     shelves: Shelves
     frontier: Frontier
+    pages: Pages
+    lookup: Lookup
     cells: Cells
     moved: npt.NDArray[np.int64]
     n_moved: npt.NDArray[np.int64]

@@ -23,9 +23,10 @@ from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.cpm import Ask, search
 from skyband.kernels.habit import CHANCE, DOMINANCE, RECENT, SCORED, SEARCH, SEARCHED, Desk, Party
 from skyband.kernels.heap import heap_push, heap_sort, worse
+from skyband.kernels.lookup import look_up
 from skyband.kernels.memory import Memory
 from skyband.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Rules, Steps
-from skyband.kernels.score import direction, raw_score, score_run
+from skyband.kernels.score import PLACE, direction, raw_score, score_run
 from skyband.kernels.slots import BLOCK
 
 
@@ -73,26 +74,40 @@ def _score_of(party: Party, published: Published, slot: int, index: int, desk: D
     return raw_score(party.questions.kinds[slot // BLOCK], desk.run[0])
 
 
-@kernel
-def _search_store(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
-    """Search everything live for what comes after the row's last entry, as much as the row lacks to its depth.
+@inlined
+def slackened(key: float, slack: float) -> float:
+    """A key that is worse by a share of it."""
+    return key + slack * abs(key)
 
-    The bound is the last that was found, if that was as many as sought.
-    """
+
+@kernel
+def n_within(bands: Bands, slot: int, slack: float) -> int:
+    """How many entries of a row are at most so much worse than the k-th."""
+    scores, start, sign = bands.score, bands.head[slot, START], bands.gauge[slot, SIGN]
+    n, size = bands.head[slot, K], bands.head[slot, SIZE]
+    bound = slackened(sign * scores[start + n - 1], slack)
+    while n < size and sign * scores[start + n] <= bound:
+        n += 1
+    return n
+
+
+@kernel
+def _seek(party: Party, published: Published, ask: Ask, desk: Desk) -> int:
+    """Put the best that is asked for into the heap; returns how many there are."""
+    questions = party.questions
+    if questions.kinds[ask.slot // BLOCK] == PLACE:
+        return look_up(desk.pages, questions, published, ask, desk.lookup, desk.heap)
+    return search(desk.shelves, questions, published, ask, desk.frontier, desk.heap)
+
+
+@kernel
+def _take_in(party: Party, published: Published, slot: int, n_kept: int, desk: Desk) -> None:
+    """Offer what was found to the row, which is bounded there."""
     rules, bands, habit, live, heap = party.rules, party.bands, party.habit, published.live, desk.heap
-    stamps, base, departed, memory, turn = live.stamp, live.base, desk.departed, desk.memory, party.turn[slot]
-    sign, size, window_kind = bands.gauge[slot, SIGN], bands.head[slot, SIZE], rules.window_kind[slot]
-    last_key, last_stamp = -np.inf, LARGEST
-    if size > 0:
-        last = bands.head[slot, START] + size - 1
-        last_key, last_stamp = sign * bands.score[last], stamps[bands.item[last] - base]
-    want, cut = habit.depth[slot] - size, _cut(rules, slot, steps, step)
-    limit, hi = rules.limit[slot], steps.end[step]
-    ask = Ask(slot, hi, cut, want, window_kind, sign, limit, last_key, last_stamp)
-    n_kept = search(desk.shelves, party.questions, published, ask, desk.frontier, heap)
-    desk.counts[SEARCHED] += 1
-    recency, capacity = Recency(stamps, base, False), capacity_of(habit.keeps, sign, habit.depth[slot])
-    ages = live.ts if window_kind == TIME else stamps
+    base, departed, memory, turn = live.base, desk.departed, desk.memory, party.turn[slot]
+    sign, window_kind = bands.gauge[slot, SIGN], rules.window_kind[slot]
+    recency, capacity = Recency(live.stamp, base, False), capacity_of(habit.keeps, sign, habit.depth[slot])
+    ages = live.ts if window_kind == TIME else live.stamp
     bands.gauge[slot, BOUND] = np.inf
     for i in range(n_kept):
         index = heap.items[i]
@@ -101,9 +116,40 @@ def _search_store(party: Party, published: Published, slot: int, step: int, step
         taken = _put(bands, slot, capacity, score, index + base, recency, departed, memory, turn)
         if taken and window_kind != UNBOUNDED:
             rules.oldest[slot] = min(rules.oldest[slot], ages[index])
-    if n_kept == want and sign != 0.0:
+    if n_kept > 0 and sign != 0.0:
         bands.gauge[slot, BOUND] = heap.keys[n_kept - 1]
         bands.head[slot, BOUND_ITEM] = heap.items[n_kept - 1] + base
+
+
+@kernel
+def _search_store(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+    """Search everything live for what comes after the row's last entry, as much as the row lacks to its depth.
+
+    The bound is the last that was found, if that was as many as sought.
+    """
+    rules, bands, habit, live, heap = party.rules, party.bands, party.habit, published.live, desk.heap
+    stamps, base = live.stamp, live.base
+    sign, size, window_kind = bands.gauge[slot, SIGN], bands.head[slot, SIZE], rules.window_kind[slot]
+    last_key, last_stamp = -np.inf, LARGEST
+    if size > 0:
+        last = bands.head[slot, START] + size - 1
+        last_key, last_stamp = sign * bands.score[last], stamps[bands.item[last] - base]
+    limit, hi, cut = rules.limit[slot], steps.end[step], _cut(rules, slot, steps, step)
+    want = (habit.depth[slot] if habit.slack == 0.0 else bands.head[slot, K]) - size
+    ask = Ask(slot, hi, cut, want, window_kind, sign, limit, last_key, last_stamp)
+    n_kept = _seek(party, published, ask, desk)
+    desk.counts[SEARCHED] += 1
+    _take_in(party, published, slot, n_kept, desk)
+    if n_kept < want or sign == 0.0:
+        bands.gauge[slot, BOUND] = np.inf
+    elif habit.slack > 0.0:
+        bound, more = slackened(heap.keys[n_kept - 1], habit.slack), habit.depth[slot] - bands.head[slot, K]
+        last_key, last_stamp = heap.keys[n_kept - 1], stamps[heap.items[n_kept - 1]]
+        ask = Ask(slot, hi, cut, more, window_kind, sign, min(limit, bound), last_key, last_stamp)
+        n_kept = _seek(party, published, ask, desk)
+        _take_in(party, published, slot, n_kept, desk)
+        if n_kept < more:
+            bands.gauge[slot, BOUND], bands.head[slot, BOUND_ITEM] = bound, -1
 
 
 @kernel

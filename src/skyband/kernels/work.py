@@ -40,6 +40,7 @@ from skyband.kernels.habit import (
     RESCANNED,
     SCORED,
     SEARCH,
+    SEEN,
     THRESHOLD_UPDATES,
     Desk,
     Leaving,
@@ -47,7 +48,7 @@ from skyband.kernels.habit import (
 )
 from skyband.kernels.interest import cell_band
 from skyband.kernels.memory import Memory, recalls, remember
-from skyband.kernels.refill import capacity_of, cut_of, follow_chance, follow_recent, position_of, refill
+from skyband.kernels.refill import capacity_of, cut_of, follow_chance, follow_recent, n_within, position_of, refill
 from skyband.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Rules, Steps
 from skyband.kernels.score import SUM, direction, gate_of, raw_score, score_run
 from skyband.kernels.slots import BLOCK
@@ -55,6 +56,9 @@ from skyband.kernels.slots import BLOCK
 # A row that holds so many times what a search looks for is cut. One that was made when little was live admits
 # everything until then.
 LONG = 2
+# Slots whose memory is asked for at once, and numbers in a cache line.
+AHEAD = 32
+LINE = 8
 
 
 @inlined
@@ -143,6 +147,31 @@ def note_due(rules: Rules, slot: int) -> None:
 
 
 @kernel
+def _ask_for(slots: npt.NDArray[np.int64], lo: int, hi: int, party: Party) -> int:
+    """Ask for the memory of some slots at once; what comes back means nothing.
+
+    Each slot's numbers are far apart. A processor waits for many places at a time as long as none tells it where the
+    next one is, so these loops cost little more than one wait, and the work that follows finds everything near.
+    """
+    rules, bands, turns, depths = party.rules, party.bands, party.turn, party.habit.depth
+    starts, gates, limits, oldest = bands.head, rules.gate, rules.limit, rules.oldest
+    kinds, sizes, gauges = rules.window_kind, rules.window_size, bands.gauge
+    seen = 0
+    for i in range(lo, hi):
+        slot = slots[i]
+        numbers = gates[slot] + limits[slot] + gauges[slot, BOUND]
+        seen += starts[slot, START] + turns[slot] + depths[slot] + kinds[slot]
+        seen += (oldest[slot] > 0) + (sizes[slot] > 0)
+        seen += numbers > 0.0
+    scores, items, states = bands.score, bands.item, bands.state
+    for i in range(lo, hi):
+        start, size = starts[slots[i], START], starts[slots[i], SIZE]
+        for at in range(start, start + size, LINE):
+            seen += items[at] + states[at] + (scores[at] > 0.0)
+    return seen
+
+
+@kernel
 def work(
     since: npt.NDArray[np.int64],
     touched: Grouped,
@@ -173,10 +202,12 @@ def work(
     ends, nows, stamps_ends, base, first = steps.end, steps.now, steps.stamps_end, live.base, steps.first
     slots, starts, found, found_directed = touched
     publications, directeds, ts, stamps = desk.publication, desk.directed, live.ts, live.stamp
-    dues, n_steps, keeps, bounded_by = rules.due, len(ends), habit.keeps, habit.bounded_by
+    dues, n_steps, keeps, bounded_by, slack = rules.due, len(ends), habit.keeps, habit.bounded_by, habit.slack
     most = len(leaving.indices) + ends[-1] - first
     for i in range(since[0], len(slots)):
         slot = slots[i]
+        if i % AHEAD == 0 or i == since[0]:
+            counts[SEEN] = _ask_for(slots, i, min(i + AHEAD - i % AHEAD, len(slots)), party)
         since[0] = i
         if not _has_room(bands, memory, slot, most + depths[slot] + heads[slot, SIZE]):
             return False
@@ -261,8 +292,10 @@ def work(
                 n_enters = settle_row(bands, slot, steps.offset + step, settled, departed, told)
                 if memory.used[0] > 0:
                     _recall(told, n_enters, memory, turn)
-            if closes and heads[slot, SIZE] > LONG * depths[slot]:
-                tighten(bands, slot, depths[slot], memory, turn)
+            if closes and heads[slot, SIZE] > LONG * (depths[slot] if slack == 0.0 else k):
+                depth = depths[slot] if slack == 0.0 else n_within(bands, slot, slack)
+                if heads[slot, SIZE] > LONG * depth:
+                    tighten(bands, slot, depth, memory, turn)
             if chance:
                 follow_chance(party, published, slot, step, steps, desk)
             gate = _gate(bands, slot, keeps, kind, limit)
@@ -320,6 +353,8 @@ def answer(
     recency, last_step = Recency(live.stamp, live.base, False), len(steps.end) - 1
     for i in range(done, len(slots)):
         slot, n = slots[i], steps.end[0] - live.head
+        if habit.bounded_by == SEARCH or habit.bounded_by == CHANCE:
+            n = min(n, habit.depth[slot])
         n_told = 2 * bands.head[slot, K] + bands.head[slot, SIZE]
         if told.length[0] + n_told > len(told.step) or not _has_room(bands, memory, slot, n):
             return i

@@ -43,17 +43,20 @@ class Case(NamedTuple):
         return kind(settings, granularity=granularity, on_error=on_error, **dict(self.options))
 
 
-def contract_cases() -> list[Case]:
-    """Every exact engine but the oracle, in every window kind, granularity and mode of its family."""
+def contract_cases(rare: bool = False) -> list[Case]:
+    """Every exact engine but the oracle, in every window kind, granularity and mode of its family.
+
+    With `rare`, in the modes that are for long runs too.
+    """
     cases = []
     for engine in engines():
         if engine.exact and engine.name != "oracle":
-            cases += _cases_of(engine)
+            cases += _cases_of(engine, engine.modes + (engine.rare_modes if rare else ()))
     return cases
 
 
-def _cases_of(engine: type[AnyEngine]) -> list[Case]:
-    modes = [tuple(mode.items()) for mode in engine.modes]
+def _cases_of(engine: type[AnyEngine], options: tuple[dict[str, Any], ...]) -> list[Case]:
+    modes = [tuple(mode.items()) for mode in options]
     if engine.family == "ranked":
         return [Case(engine, "unbounded", "batch", mode) for mode in modes]
     windows = ["unbounded"] if engine.family == "ranges" else list(WINDOWS)

@@ -1,20 +1,19 @@
 """Engines that keep bands: an index finds whom a publication may reach, a policy says what each keeps."""
 
-from typing import Any, Generic, Literal, get_args
+from abc import abstractmethod
+from typing import Any, Generic
 
 import numpy as np
 import numpy.typing as npt
 
 from skyband.engines.continuous.bands import BandRows
-from skyband.engines.continuous.blocks import BlockIndex
-from skyband.engines.continuous.grid import GridIndex
-from skyband.engines.continuous.index import ByKind, Index
+from skyband.engines.continuous.catalogue import Catalogue
+from skyband.engines.continuous.index import Index
 from skyband.engines.continuous.inquiry import Asked, Inquiry, signs
 from skyband.engines.continuous.policy import N_SHARES, Pa, Policy
 from skyband.engines.continuous.roster import Int64s
 from skyband.engines.continuous.search import Shelf
 from skyband.engines.continuous.skeleton import Continuous, PublicationsT, SubscriptionsT
-from skyband.engines.continuous.sparse import SparseIndex
 from skyband.engines.continuous.store import Arrivals
 from skyband.engines.continuous.telling import Telling
 from skyband.kernels.band import SIZE, K, Recency, make_departed
@@ -22,9 +21,11 @@ from skyband.kernels.candidate import Grouped, group, make_candidates
 from skyband.kernels.cpm import CALLS
 from skyband.kernels.cpm import SCORED as SEARCH_SCORED
 from skyband.kernels.habit import (
+    CHANCE,
     DOMINANCE,
     N_COUNTS,
     RECENT,
+    SEARCH,
     Cells,
     Desk,
     Habit,
@@ -36,8 +37,7 @@ from skyband.kernels.heap import make_heap
 from skyband.kernels.memory import check_memory, make_memory, remember, renewed
 from skyband.kernels.order import order_by
 from skyband.kernels.scan import LARGEST, Steps
-from skyband.kernels.score import COSINE
-from skyband.kernels.slots import BLOCK, grown
+from skyband.kernels.slots import grown
 from skyband.kernels.work import answer, find_due, refresh_ages, work
 
 NOTHING = np.zeros(0, np.int64)
@@ -45,12 +45,6 @@ NOTHING = np.zeros(0, np.int64)
 SEARCH_COST = 500
 # In the order in which the kernels count them.
 COUNTS = ("reevaluated", "scored", "threshold_updates", "candidates", "rescanned", "cell_updates")
-# A grid is fitted when so many publications are there, and again when a quarter of as many lie beyond it.
-FIT_FROM = 256
-# Cosines over more dimensions are indexed by the dimensions that vectors share.
-MOST_DENSE = 16
-
-IndexName = Literal["blocks", "grid"]
 
 
 class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, PublicationsT]):
@@ -59,18 +53,9 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     An arrival costs a look at those it may matter to; an expiry a look at the rows that hold it.
     """
 
-    def __init__(
-        self, *args: Any, policy: Policy, index: IndexName = "blocks", cells: int | None = None, **options: Any
-    ) -> None:
+    def __init__(self, *args: Any, policy: Policy, **options: Any) -> None:
         super().__init__(*args, **options)
-        if index not in get_args(IndexName):
-            raise ValueError(f"The index is {' or '.join(get_args(IndexName))}, not {index!r}.")
-        if cells is not None and cells < 1:
-            raise ValueError(f"A grid has at least one cell a dimension, not {cells}.")
         self.policy = policy
-        self._index_name: IndexName = index
-        self._cells = cells
-        self._grid: GridIndex | None = None
         self._rows: BandRows = BandRows()
         self._inquiry = Inquiry(self._rows.roster)
         self._telling = Telling(self._rows, room=1 << 14)
@@ -78,10 +63,11 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._found = make_candidates(1 << 12)
         self._ranks: dict[int, int] = {}
         none = Odds(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, N_SHARES)
-        self._habit = Habit(policy.keeps, policy.bounded_by, NOTHING, policy.n_recent, NOTHING, none)
+        self._habit = Habit(policy.keeps, policy.bounded_by, NOTHING, policy.n_recent, NOTHING, none, policy.slack)
         self._n_searches, self._n_searched = 1, SEARCH_COST
         self._shelf = Shelf(0)
-        self._has_shelf = False
+        bounds = self.settings.bounds
+        self._catalogue = Catalogue((bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max))
         self._desk = Desk(
             said=np.zeros(1),
             run=np.zeros(1),
@@ -92,6 +78,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             memory=make_memory(64),
             shelves=self._shelf.shelves,
             frontier=self._shelf.frontier,
+            pages=self._catalogue.pages,
+            lookup=self._catalogue.lookup,
             cells=Cells(False, self._shelf.shelves.grid, np.zeros(0), np.zeros(0)),
             moved=NOTHING,
             n_moved=np.zeros(1, np.int64),
@@ -103,6 +91,11 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         return super().memory() | {"index": 0 if self._index is None else self._index.n_bytes}
 
     @property
+    def row_length(self) -> float:
+        """How many publications a subscription keeps, on average."""
+        return self._rows.n_entries / max(self.n_subscriptions, 1)
+
+    @property
     def _party(self) -> Party:
         inquiry = self._inquiry
         return Party(inquiry.questions, inquiry.rules, self._rows.bands, self._habit, self._roster.turn)
@@ -112,26 +105,19 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._index = self._make_index()
         return self._index
 
-    def _make_index(self) -> Index:
-        """The index that was asked for; cosines of long vectors, mostly sparse, have one of their own."""
-        sparse = self._dims > MOST_DENSE
-        if self._index_name == "grid":
-            self._grid = GridIndex(self._dims, None, n_per_dim=self._cells)
-            return ByKind(self._grid, SparseIndex(self._dims) if sparse else BlockIndex(self._dims), (COSINE,))
-        blocks = BlockIndex(self._dims)
-        return ByKind(blocks, SparseIndex(self._dims), (COSINE,)) if sparse else blocks
+    @abstractmethod
+    def _make_index(self) -> Index: ...
 
-    def _fit(self) -> None:
-        """Fit the grid to what is stored, if there is one and it does not suit."""
-        store = self._opened()
-        n = store.tail - store.head
-        if self._grid is None or n < FIT_FROM:
-            return
-        if len(self._grid.grid.n) == 0 or 4 * self._grid.n_outside > n:
-            self._grid.fit(np.ascontiguousarray(store.contents.point[:, store.head : store.tail].T))
-            n_slots = self._roster.slots.n_slots
-            unknown = Cells(True, self._grid.grid, np.full(n_slots, np.inf), np.full(n_slots, -np.inf))
-            self._desk = self._desk._replace(cells=unknown)
+    @abstractmethod
+    def _enter(self, slots: Int64s) -> None:
+        """Put new slots into the index."""
+
+    @abstractmethod
+    def _shelve(self, lo: int, hi: int) -> None:
+        """Put the publications lo to hi, just stored, where searches find them."""
+
+    def _fit(self) -> None:  # an index that fits whatever comes has nothing to do
+        """Fit the index to what is stored, before it is asked."""
 
     def _enrol(self, rows: SubscriptionsT, asked: Asked) -> Int64s:
         slots = self._rows.add(rows.ids, asked.kinds, rows.k, signs(rows, asked.kinds))
@@ -182,6 +168,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             heap=desk.heap if most <= len(desk.heap.keys) else make_heap(2 * most),
             shelves=self._shelf.shelves,
             frontier=self._shelf.frontier,
+            pages=self._catalogue.pages,
+            lookup=self._catalogue.lookup,
             moved=grown(desk.moved, n_touched),
         )
 
@@ -194,6 +182,12 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             turns = self._roster.turn[np.flatnonzero(self._roster.slots.used)]
             self._desk = self._desk._replace(memory=renewed(memory, 2 * n, self._first_number, turns))
 
+    def _most_found(self, slot: int) -> int:
+        """How many publications an answer may take at most."""
+        store = self._opened()
+        n_live = store.tail - store.head
+        return min(n_live, int(self._habit.depth[slot])) if self.policy.bounded_by in (SEARCH, CHANCE) else n_live
+
     @property
     def _first_number(self) -> int:
         """The number of the first publication that the store still holds."""
@@ -201,15 +195,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def _answer(self, slots: Int64s) -> None:
         self._fill(slots)
-        questions, block, i = self._inquiry.questions, slots // BLOCK, slots % BLOCK
-        self._opened_index().add(
-            slots,
-            questions.kinds[block],
-            np.ascontiguousarray(questions.centre[block, :, i]),
-            np.ascontiguousarray(questions.weight[block, :, i]),
-            questions.norm[slots],
-            self._inquiry.rules.gate[slots],
-        )
+        self._enter(slots)
 
     def _fill(self, slots: Int64s) -> None:
         """Fill rows from everything live, and tell."""
@@ -220,7 +206,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             done = answer(slots, done, self._party, store.published, step, self._desk, self._telling.told)
             if done < len(slots):
                 slot = int(slots[done])
-                self._make_room(slot, store.tail - store.head)
+                self._make_room(slot, self._most_found(slot))
                 self._telling.drain(2 * int(bands.head[slot, K]) + int(bands.head[slot, SIZE]))
         self._count_work()
 
@@ -242,10 +228,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _append(self, arrivals: Arrivals) -> bool:
         store = self._opened()
         moved = super()._append(arrivals)
-        if not self._has_shelf:
-            self._shelf, self._has_shelf = Shelf(self._dims), True
-        self._shelf.forget(self._first_number)
-        self._shelf.insert(store.contents, store.base, store.tail - len(arrivals.ts), store.tail)
+        self._shelve(store.tail - len(arrivals.ts), store.tail)
         return moved
 
     def _work(self, steps: Steps, in_order: bool) -> None:
@@ -321,14 +304,14 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def _count_work(self) -> None:
         counts = self._desk.counts
-        for name, n in zip(COUNTS, counts, strict=True):
+        for name, n in zip(COUNTS, counts[: len(COUNTS)], strict=True):
             self._counters[name] += int(n)
         counts[:] = 0
-        frontier = self._shelf.frontier.counts
-        self._counters["scored"] += int(frontier[SEARCH_SCORED])
-        self._n_searches += int(frontier[CALLS])
-        self._n_searched += int(frontier[:CALLS].sum())
-        frontier[:] = 0
+        for searched in (self._shelf.counts, self._catalogue.counts):
+            self._counters["scored"] += int(searched[SEARCH_SCORED])
+            self._n_searches += int(searched[CALLS])
+            self._n_searched += int(searched[:CALLS].sum())
+            searched[:] = 0
 
     def _restamped(self) -> None:
         if self.n_subscriptions:

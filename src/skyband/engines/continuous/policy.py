@@ -22,6 +22,8 @@ from skyband.engines.continuous.cost import best_ns
 from skyband.engines.continuous.roster import Int64s
 from skyband.kernels.habit import BEST, CHANCE, DOMINANCE, NO_BOUND, RECENT, SEARCH
 
+# A search that takes whatever is nearly as good as the k-th takes at most so many times k.
+MOST = 32
 # A life is divided into so many equal parts.
 N_SHARES = 16
 
@@ -34,6 +36,7 @@ class Policy:
     keeps: ClassVar[int] = DOMINANCE
     bounded_by: ClassVar[int] = SEARCH
     n_recent: ClassVar[int] = 0
+    slack: ClassVar[float] = 0.0
 
     def depths(self, ks: Int64s, search_cost: float) -> Int64s:
         """How many publications a search looks for."""
@@ -47,10 +50,28 @@ class Skyband(Policy):
     bounded_by = NO_BOUND
 
 
+@dataclass(frozen=True)
 class Sma(Policy):
-    """The k-skyband of what is at least as good as the k-th of the last search (Mouratidis et al.)."""
+    """The k-skyband of what is at least as good as the k-th of the last search (Mouratidis et al.).
+
+    With a `ratio` below 1, as the Skype paper tunes it, of what is at least so many times as good as the k-th, MOST
+    times k of them.
+    """
 
     name = "sma"
+    ratio: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.ratio <= 1.0:
+            raise ValueError(f"The ratio of a threshold to the k-th score is above 0 and at most 1, not {self.ratio}.")
+
+    @property
+    def slack(self) -> float:  # type: ignore[override]  # a number for every other policy
+        return 1.0 - self.ratio
+
+    def depths(self, ks: Int64s, search_cost: float) -> Int64s:
+        """As many as are asked for, or may be as good."""
+        return ks if self.ratio == 1.0 else MOST * ks
 
 
 class Tma(Policy):

@@ -240,7 +240,13 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _forget(self) -> None:
         if self._store is None or self.now is None:
             return
+        before = self._store.head
         self._store.forget(self.now, self.horizon)
+        if self._store.head > before:
+            self._forgotten(before, self._store.head)
+
+    def _forgotten(self, lo: int, hi: int) -> None:  # an engine that keeps nothing of its own has nothing to do
+        """The store forgets the publications lo to hi, its first; their contents can still be read."""
 
     def _table(self, at: Int64s) -> pa.Table:
         schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications id"))

@@ -1,20 +1,10 @@
 """The combinations, by name."""
 
-from dataclasses import asdict
 from typing import Any
 
 from skyband.contract import register
-from skyband.engines.continuous.banded import Banded, IndexName
-from skyband.engines.continuous.points import Points
 from skyband.engines.continuous.policy import CSkyband, Kmax, Margin, Pa, Sasf, Skyband, Sma, Tma
-from skyband.model.window import Publications, Subscriptions
-
-
-class Window(Points, Banded[Subscriptions, Publications]):
-    """Top-k over points in sliding windows."""
-
-    def _options(self) -> dict[str, Any]:
-        return asdict(self.policy) | {"index": self._index_name, "cells": self._cells}
+from skyband.engines.window.engine import IndexName, Window
 
 
 @register

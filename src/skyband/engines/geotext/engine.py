@@ -1,0 +1,111 @@
+"""Engines of the geotext family: bands behind an index of places and words, searched in a catalogue of messages."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from skyband.engines.continuous.banded import Banded
+from skyband.engines.continuous.index import WordIndex
+from skyband.engines.continuous.messages import Messages
+from skyband.engines.continuous.policy import CSkyband, Kmax, Margin, Policy, Sma
+from skyband.engines.continuous.roster import Int64s
+from skyband.engines.geotext.ciq import CiqIndex
+from skyband.engines.geotext.igpt import ALL, IgptIndex
+from skyband.engines.geotext.postings import PostingIndex
+from skyband.kernels.slots import grown
+from skyband.model.geotext import Publications, Subscriptions
+
+IndexName = Literal["postings", "igpt", "ciq"]
+PolicyName = Literal["margin", "cskyband", "skyband", "kmax"]
+
+
+def policy_named(name: PolicyName, ratio: float = 0.95, kmax: float = 3.0) -> Policy:
+    """A buffer policy by its name in the paper."""
+    if name not in get_args(PolicyName):
+        raise ValueError(f"The policy is one of {', '.join(get_args(PolicyName))}, not {name!r}.")
+    made: dict[PolicyName, Policy] = {
+        "margin": Margin(),
+        "cskyband": CSkyband(),
+        "skyband": Sma(ratio),
+        "kmax": Kmax(kmax),
+    }
+    return made[name]
+
+
+class Geotext(Messages, Banded[Subscriptions, Publications]):
+    """Top-k by place and words in sliding windows.
+
+    `groups`, `capacity` and `prunings` are those of IGPT, `depth` is that of CIQ.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        index: IndexName,
+        policy: PolicyName,
+        ratio: float = 0.95,
+        kmax: float = 3.0,
+        groups: int = 10,
+        capacity: int = 1000,
+        prunings: Iterable[str] = ALL,
+        depth: int = 2,
+        **options: Any,
+    ) -> None:
+        super().__init__(*args, policy=policy_named(policy, ratio, kmax), **options)
+        if index not in get_args(IndexName):
+            raise ValueError(f"The index is one of {', '.join(get_args(IndexName))}, not {index!r}.")
+        self._chosen: dict[str, Any] = {
+            "index": index,
+            "policy": policy,
+            "groups": groups,
+            "capacity": capacity,
+            "prunings": sorted(prunings),
+            "depth": depth,
+        }
+        self._index: WordIndex = self._make_index()
+
+    def _options(self) -> dict[str, Any]:
+        return self._chosen | asdict(self.policy)
+
+    def _make_index(self) -> WordIndex:
+        bounds, chosen = self.settings.bounds, self._chosen
+        box = (bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max)
+        if chosen["index"] == "igpt":
+            return IgptIndex(box, chosen["capacity"], chosen["groups"], frozenset(chosen["prunings"]))
+        if chosen["index"] == "ciq":
+            return CiqIndex(box, chosen["depth"])
+        return PostingIndex(bounds.x_min, bounds.y_min, bounds.diagonal)
+
+    @property
+    def index_counters(self) -> dict[str, int]:
+        """What the index has looked at, and what each of its bounds has saved."""
+        return dict(self._index.counters)
+
+    def memory(self) -> dict[str, int]:
+        return super().memory() | {"catalogue": self._catalogue.n_bytes}
+
+    def _enter(self, slots: Int64s) -> None:
+        self._index.add(slots, self._inquiry.questions, self._inquiry.rules.gate[slots])
+
+    def _widen(self, n_codes: int) -> None:
+        self._desk = self._desk._replace(said=grown(self._desk.said, n_codes))
+
+    def _shelve(self, lo: int, hi: int) -> None:
+        store = self._opened()
+        self._catalogue.insert(store.contents, store.base, lo, hi)
+
+    def _forgotten(self, lo: int, hi: int) -> None:
+        store = self._opened()
+        self._catalogue.forget(store.contents, store.base, store.base + hi)
+        super()._forgotten(lo, hi)
+
+    def check(self) -> None:
+        """Assert the invariants of every structure."""
+        super().check()
+        self._vocabulary.check()
+        if self._store is not None:
+            store = self._store
+            numbers = store.base + np.arange(store.head, store.tail)
+            self._catalogue.check(numbers, store.contents, store.base)

@@ -1,0 +1,86 @@
+"""Engines of the window family: bands behind an index of points, searched in cells."""
+
+from dataclasses import asdict
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from skyband.engines.continuous.banded import Banded
+from skyband.engines.continuous.blocks import BlockIndex
+from skyband.engines.continuous.grid import GridIndex
+from skyband.engines.continuous.index import ByKind, PointIndex
+from skyband.engines.continuous.points import Points
+from skyband.engines.continuous.roster import Int64s
+from skyband.engines.continuous.search import Shelf
+from skyband.engines.continuous.sparse import SparseIndex
+from skyband.kernels.habit import Cells
+from skyband.kernels.score import COSINE
+from skyband.kernels.slots import BLOCK
+from skyband.model.window import Publications, Subscriptions
+
+# A grid is fitted when so many publications are there, and again when a quarter of as many lie beyond it.
+FIT_FROM = 256
+# Cosines over more dimensions are indexed by the dimensions that vectors share.
+MOST_DENSE = 16
+
+IndexName = Literal["blocks", "grid"]
+
+
+class Window(Points, Banded[Subscriptions, Publications]):
+    """Top-k over points in sliding windows."""
+
+    def __init__(self, *args: Any, index: IndexName = "blocks", cells: int | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if index not in get_args(IndexName):
+            raise ValueError(f"The index is {' or '.join(get_args(IndexName))}, not {index!r}.")
+        if cells is not None and cells < 1:
+            raise ValueError(f"A grid has at least one cell a dimension, not {cells}.")
+        self._index: PointIndex | None = None
+        self._index_name: IndexName = index
+        self._cells = cells
+        self._grid: GridIndex | None = None
+        self._has_shelf = False
+
+    def _options(self) -> dict[str, Any]:
+        return asdict(self.policy) | {"index": self._index_name, "cells": self._cells}
+
+    def _make_index(self) -> PointIndex:
+        """The index that was asked for; cosines of long vectors, mostly sparse, have one of their own."""
+        sparse = self._dims > MOST_DENSE
+        if self._index_name == "grid":
+            self._grid = GridIndex(self._dims, None, n_per_dim=self._cells)
+            return ByKind(self._grid, SparseIndex(self._dims) if sparse else BlockIndex(self._dims), (COSINE,))
+        blocks = BlockIndex(self._dims)
+        return ByKind(blocks, SparseIndex(self._dims), (COSINE,)) if sparse else blocks
+
+    def _enter(self, slots: Int64s) -> None:
+        if self._index is None:
+            self._index = self._make_index()
+        questions, block, i = self._inquiry.questions, slots // BLOCK, slots % BLOCK
+        self._index.add(
+            slots,
+            questions.kinds[block],
+            np.ascontiguousarray(questions.centre[block, :, i]),
+            np.ascontiguousarray(questions.weight[block, :, i]),
+            questions.norm[slots],
+            self._inquiry.rules.gate[slots],
+        )
+
+    def _shelve(self, lo: int, hi: int) -> None:
+        store = self._opened()
+        if not self._has_shelf:
+            self._shelf, self._has_shelf = Shelf(self._dims), True
+        self._shelf.forget(self._first_number)
+        self._shelf.insert(store.contents, store.base, lo, hi)
+
+    def _fit(self) -> None:
+        """Fit the grid to what is stored, if there is one and it does not suit."""
+        store = self._opened()
+        n = store.tail - store.head
+        if self._grid is None or n < FIT_FROM:
+            return
+        if len(self._grid.grid.n) == 0 or 4 * self._grid.n_outside > n:
+            self._grid.fit(np.ascontiguousarray(store.contents.point[:, store.head : store.tail].T))
+            n_slots = self._roster.slots.n_slots
+            unknown = Cells(True, self._grid.grid, np.full(n_slots, np.inf), np.full(n_slots, -np.inf))
+            self._desk = self._desk._replace(cells=unknown)
