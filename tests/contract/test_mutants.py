@@ -70,6 +70,48 @@ FAULTS = {
         "if bound[i] < gate[i] and",
         "window-blocks-unbounded-batch",
     ),
+    "a message is found once for every word that it shares": (
+        "kernels/posting.py",
+        "        if _find(contents.terms, message, keywords[other, TERM]) >= 0:\n            return False\n",
+        "",
+        "geotext-blocks-count-batch",
+    ),
+    "the other words of a subscription have no bits": (
+        "kernels/posting.py",
+        "more_bits |= other_bit_of(",
+        "more_bits &= other_bit_of(",
+        "geotext-blocks-count-batch",
+    ),
+    "only one leaf that has a word is looked at": (
+        "kernels/igpt.py",
+        "                    return n\n            of = head[of, AFTER]",
+        "                    return n\n            of = NO_LIST",
+        "geotext-skype-count-batch",
+    ),
+    "the cell across is taken for the one below": (
+        "kernels/ciq.py",
+        "(down & 1) << 1 | (across & 1)",
+        "(across & 1) << 1 | (down & 1)",
+        "geotext-ciq-count-batch",
+    ),
+    "a word that comes twice in a batch is counted once": (
+        "engines/continuous/vocabulary.py",
+        "np.add.at(self._n_uses, codes, 1)",
+        "self._n_uses[codes] += 1",
+        "geotext-blocks-count-batch",
+    ),
+    "a search finds a message by each of its words": (
+        "kernels/lookup.py",
+        "if rank > 0 and words[j, RANK] < rank:",
+        "if False:",
+        "geotext-blocks-time-batch",
+    ),
+    "a share of the score is taken off on the wrong side": (
+        "kernels/refill.py",
+        "return key + slack * abs(key)",
+        "return key - slack * abs(key)",
+        "geotext-skype-unbounded-batch-skyband",
+    ),
     "the smaller id first": (
         "engines/scan/labels.py",
         "return np.array(ids.to_numpy(), np.int64)",

@@ -19,6 +19,7 @@ from skyband.kernels.band import (
 )
 from skyband.kernels.buffer import LEAVE, make_told
 from skyband.kernels.idmap import IdMap
+from skyband.kernels.refill import n_within, slackened
 from skyband.kernels.slots import BLOCK
 from skyband.model import ranking_schema
 
@@ -212,6 +213,26 @@ def test_what_was_delivered_may_be_noted_later() -> None:
     settle_row(rows.bands, int(slots[1]), 0, recency, departed, told)
     assert rows.delivered(slots) == [(int(slots[1]), BASE), (int(slots[1]), BASE + 2)]
     rows.check(recency, False)
+
+
+def test_how_many_are_nearly_as_good_as_the_kth() -> None:
+    assert slackened(0.5, 0.2) == 0.6
+    assert slackened(-0.5, 0.2) == -0.4
+    random = np.random.default_rng(11)
+    rows, ks, signs = BandRows(), np.array([1, 3, 7, 20]), np.array([1.0, -1.0, -1.0, 1.0])
+    slots = rows.add(pa.array(list("abcd")), np.zeros(4, np.int8), ks, signs)
+    recency = Recency(np.arange(30, dtype=np.int64), BASE, True)
+    scores = np.round(random.random(20), 1)
+    for slot in slots.tolist():
+        rows.make_room(most_taken(30))
+        for item, score in enumerate(scores.tolist()):
+            insert_best(rows.bands, slot, 30, score, BASE + item, recency)
+    for slack in (0.0, 0.05, 0.5, 20.0):
+        for slot, k, sign in zip(slots.tolist(), ks.tolist(), signs.tolist(), strict=True):
+            keys = np.sort(sign * scores)
+            # At least k, and all that are no more worse than that.
+            wanted = max(k, int((keys <= keys[k - 1] + slack * abs(keys[k - 1])).sum()))
+            assert n_within(rows.bands, slot, slack) == wanted
 
 
 def test_the_check_finds_rows_that_overlap() -> None:

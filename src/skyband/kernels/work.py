@@ -159,10 +159,9 @@ def _ask_for(slots: npt.NDArray[np.int64], lo: int, hi: int, party: Party) -> in
     seen = 0
     for i in range(lo, hi):
         slot = slots[i]
-        numbers = gates[slot] + limits[slot] + gauges[slot, BOUND]
         seen += starts[slot, START] + turns[slot] + depths[slot] + kinds[slot]
         seen += (oldest[slot] > 0) + (sizes[slot] > 0)
-        seen += numbers > 0.0
+        seen += (gates[slot] > 0.0) + (limits[slot] > 0.0) + (gauges[slot, BOUND] > 0.0)
     scores, items, states = bands.score, bands.item, bands.state
     for i in range(lo, hi):
         start, size = starts[slots[i], START], starts[slots[i], SIZE]

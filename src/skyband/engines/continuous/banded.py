@@ -1,7 +1,7 @@
 """Engines that keep bands: an index finds whom a publication may reach, a policy says what each keeps."""
 
 from abc import abstractmethod
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 import numpy.typing as npt
@@ -41,8 +41,10 @@ from skyband.kernels.slots import grown
 from skyband.kernels.work import answer, find_due, refresh_ages, work
 
 NOTHING = np.zeros(0, np.int64)
-# Until searches have been counted: about what one costs among some thousand publications.
-SEARCH_COST = 500
+# What a search costs is followed when it has changed by this factor.
+DRIFT = 1.25
+# Measured: a search takes about a microsecond for each message that it scores, a row about 10 ns for each entry.
+ENTRIES_A_MESSAGE = 100
 # In the order in which the kernels count them.
 COUNTS = ("reevaluated", "scored", "threshold_updates", "candidates", "rescanned", "cell_updates")
 
@@ -50,8 +52,11 @@ COUNTS = ("reevaluated", "scored", "threshold_updates", "candidates", "rescanned
 class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, PublicationsT]):
     """Top-k over sliding windows by an index of subscriptions and a band of candidates for each.
 
-    An arrival costs a look at those it may matter to; an expiry a look at the rows that hold it.
+    An arrival costs a look at those it may matter to; an expiry a look at the rows that hold it. Until searches have
+    been counted, `first_search_cost` stands for what one costs, in entries of a row touched.
     """
+
+    first_search_cost: ClassVar[int] = 500
 
     def __init__(self, *args: Any, policy: Policy, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -64,7 +69,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._ranks: dict[int, int] = {}
         none = Odds(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, N_SHARES)
         self._habit = Habit(policy.keeps, policy.bounded_by, NOTHING, policy.n_recent, NOTHING, none, policy.slack)
-        self._n_searches, self._n_searched = 1, SEARCH_COST
+        self._n_searches, self._n_searched = 1, self.first_search_cost
+        self._priced_at = float(self.first_search_cost)
         self._shelf = Shelf(0)
         bounds = self.settings.bounds
         self._catalogue = Catalogue((bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max))
@@ -135,7 +141,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def _set_habit(self, ks: Int64s, slots: Int64s) -> None:
         """What the policy has for each k."""
-        self._habit.depth[slots] = self.policy.depths(ks, self._n_searched / self._n_searches)
+        self._habit.depth[slots] = self.policy.depths(ks, self._priced_at)
         self._habit.watch[slots] = LARGEST
         if isinstance(self.policy, Pa):
             self._write_odds(self.policy, ks, slots)
@@ -307,11 +313,21 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         for name, n in zip(COUNTS, counts[: len(COUNTS)], strict=True):
             self._counters[name] += int(n)
         counts[:] = 0
-        for searched in (self._shelf.counts, self._catalogue.counts):
+        shelved, listed = self._shelf.counts, self._catalogue.counts
+        self._n_searched += int(shelved[:CALLS].sum()) + ENTRIES_A_MESSAGE * int(listed[SEARCH_SCORED])
+        for searched in (shelved, listed):
             self._counters["scored"] += int(searched[SEARCH_SCORED])
             self._n_searches += int(searched[CALLS])
-            self._n_searched += int(searched[:CALLS].sum())
             searched[:] = 0
+        self._follow_price()
+
+    def _follow_price(self) -> None:
+        """Search for another number from now on, if what a search costs has changed."""
+        price = self._n_searched / self._n_searches
+        if self.policy.priced and not self._priced_at / DRIFT < price < self._priced_at * DRIFT:
+            slots = np.flatnonzero(self._roster.slots.used)
+            self._habit.depth[slots] = self.policy.depths(self._rows.ks(slots), price)
+            self._priced_at = price
 
     def _restamped(self) -> None:
         if self.n_subscriptions:

@@ -30,13 +30,17 @@ N_SHARES = 16
 
 @dataclass(frozen=True)
 class Policy:
-    """How rows are kept. `search_cost` is what a search has cost on average, in entries of a row touched."""
+    """How rows are kept. `search_cost` is what a search has cost on average, in entries of a row touched.
+
+    A `priced` policy searches for another number when that has changed.
+    """
 
     name: ClassVar[str]
     keeps: ClassVar[int] = DOMINANCE
     bounded_by: ClassVar[int] = SEARCH
     n_recent: ClassVar[int] = 0
     slack: ClassVar[float] = 0.0
+    priced: ClassVar[bool] = False
 
     def depths(self, ks: Int64s, search_cost: float) -> Int64s:
         """How many publications a search looks for."""
@@ -103,6 +107,7 @@ class CSkyband(Policy):
     """The k-skyband of as much as costs least to keep, by the cost model of the Skype paper (equations 11 to 16)."""
 
     name = "cskyband"
+    priced = True
 
     def depths(self, ks: Int64s, search_cost: float) -> Int64s:
         """The n of least cost."""

@@ -40,6 +40,8 @@ class Geotext(Messages, Banded[Subscriptions, Publications]):
     `groups`, `capacity` and `prunings` are those of IGPT, `depth` is that of CIQ.
     """
 
+    first_search_cost = 15_000
+
     def __init__(
         self,
         *args: Any,
