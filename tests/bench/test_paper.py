@@ -23,12 +23,6 @@ def quiet(said: str) -> None:
     pass
 
 
-@pytest.fixture(scope="module")
-def toys() -> dict[str, list[Row]]:
-    names = ("figure15", "figure16", "figure17", "figure18")
-    return {name: BENCHMARKS[name].run("toy", quiet) for name in names}
-
-
 def by(rows: list[Row], measure: str, *parameters: str) -> dict[tuple[object, ...], float]:
     return {tuple(row["parameters"][name] for name in parameters): row["measures"][measure] for row in rows}
 
@@ -46,17 +40,17 @@ def test_the_full_scale_is_table_1() -> None:
         assert each.threshold == pytest.approx(0.09 * (1000 / each.rate) ** 0.25, rel=0.05)
 
 
-def test_figure_15_has_every_k_and_window(toys: dict[str, list[Row]]) -> None:
+def test_figure_15_has_every_k_and_window(runs: dict[str, list[Row]]) -> None:
     for data in TOY.data:
-        rows = [row for row in toys["figure15"] if row["parameters"]["data"] == data]
+        rows = [row for row in runs["window-figure15"] if row["parameters"]["data"] == data]
         score = by(rows, "kth_score", "k", "window")
         assert set(score) == {(k, minutes) for k in TOY.ks for minutes in TOY.windows}
         assert all(score[1, minutes] < score[3, minutes] < score[9, minutes] for minutes in TOY.windows)
         assert all(score[k, 8] < score[k, 4] for k in TOY.ks)
 
 
-def test_figure_16_has_both_models_at_every_rate(toys: dict[str, list[Row]]) -> None:
-    rows = toys["figure16"]
+def test_figure_16_has_both_models_at_every_rate(runs: dict[str, list[Row]]) -> None:
+    rows = runs["window-figure16"]
     assert [(row["parameters"]["rate"], row["algorithm"]) for row in rows] == [
         (rate, model) for rate in TOY.rates for model in ("top-k/w", "Boolean")
     ]
@@ -66,9 +60,9 @@ def test_figure_16_has_both_models_at_every_rate(toys: dict[str, list[Row]]) -> 
     assert matched[-1] > 8 * matched[0] > 0
 
 
-def test_figure_17_has_tops_and_thresholds(toys: dict[str, list[Row]]) -> None:
+def test_figure_17_has_tops_and_thresholds(runs: dict[str, list[Row]]) -> None:
     for data in TOY.data:
-        rows = [row for row in toys["figure17"] if row["parameters"]["data"] == data]
+        rows = [row for row in runs["window-figure17"] if row["parameters"]["data"] == data]
         told = by([row for row in rows if row["algorithm"] == "top-k/w"], "deliveries", "k", "window")
         assert all(told[1, minutes] < told[3, minutes] < told[9, minutes] for minutes in TOY.windows)
         assert all(told[k, 8] < told[k, 4] for k in TOY.ks)
@@ -77,8 +71,8 @@ def test_figure_17_has_tops_and_thresholds(toys: dict[str, list[Row]]) -> None:
         assert list(matched.values()) == sorted(matched.values())
 
 
-def test_figure_18_counts_updates_of_both_algorithms(toys: dict[str, list[Row]]) -> None:
-    rows = toys["figure18"]
+def test_figure_18_counts_updates_of_both_algorithms(runs: dict[str, list[Row]]) -> None:
+    rows = runs["window-figure18"]
     assert len(rows) == 2 * len(TOY.ks) * len(TOY.windows)
     for sasf, pa_row in zip(rows[::2], rows[1::2], strict=True):
         assert (sasf["algorithm"], pa_row["algorithm"]) == ("sasf", "pa")
@@ -206,7 +200,7 @@ def test_without_real_data_the_rows_say_so(folder: str | None, monkeypatch: pyte
     else:
         monkeypatch.setenv(sensors.VARIABLE, folder)
     monkeypatch.setitem(paper.SCALES, "toy", TOY._replace(data=("real",), windows=(4,)))
-    for name in ("figure15", "figure17"):
+    for name in ("window-figure15", "window-figure17"):
         rows = BENCHMARKS[name].run("toy", quiet)
         assert rows
         assert all("SKYBAND_DATA does not name a folder" in row["skipped"] for row in rows)

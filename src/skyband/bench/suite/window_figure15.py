@@ -49,7 +49,7 @@ def _plot(letter: str, data: str) -> Plot:
 
 
 BENCHMARK = Benchmark(
-    name="figure15",
+    name="window-figure15",
     summary="Figure 15 of the top-k/w paper: the average k-th score by k, window and data set.",
     measure=measure,
     columns=(

@@ -81,7 +81,7 @@ def _plot(letter: str, algorithm: str, counter: str, what: str) -> Plot:
 
 
 BENCHMARK = Benchmark(
-    name="figure18",
+    name="window-figure18",
     summary="Figure 18 of the top-k/w paper: threshold and cell updates of PA and SASF, for 400 subscriptions.",
     measure=measure,
     columns=(

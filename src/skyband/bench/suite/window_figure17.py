@@ -45,7 +45,7 @@ def _window(row: Row, first: Row) -> str:
 
 
 BENCHMARK = Benchmark(
-    name="figure17",
+    name="window-figure17",
     summary="Figure 17 of the top-k/w paper: deliveries by k and window, and by threshold, for each data set.",
     measure=measure,
     columns=(

@@ -41,7 +41,7 @@ def _asked(row: Row, first: Row) -> str:
 
 
 BENCHMARK = Benchmark(
-    name="figure16",
+    name="window-figure16",
     summary="Figure 16 of the top-k/w paper: deliveries to a top-k/w and to a Boolean subscription by intensity.",
     measure=measure,
     columns=(
