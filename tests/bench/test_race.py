@@ -10,6 +10,7 @@ from skyband.bench.contest import WrongAnswer
 from skyband.bench.places import REAL, Corpus
 from skyband.bench.race import SCAN, Course, Entrant, Meter, Runner, Setting, contest
 from skyband.bench.sensors import VARIABLE
+from skyband.engines.scan.geotext import GeotextScan
 
 SETTING = Setting(Corpus("tweets", 10_000), 8, 30, 10, 5, 3, k=2)
 SKYPE, OURS = Entrant("skype", "skype", {"groups": 3}, {"shown": 1}), Entrant("blocks", "blocks")
@@ -67,6 +68,8 @@ def test_what_expires_has_expired_before_the_next_batch_arrives() -> None:
     for turn in range(setting.n_rounds):
         before = runner.engine.top()
         changes = runner.publish("batch", turn)
+        assert isinstance(runner.engine, GeotextScan)
+        assert runner.engine._store is not None
         assert runner.engine._store.size == setting.n_live
         assert runner.engine.now == course.ts[runner.position - 1]
         assert len(before) + (changes["op"].to_pylist().count("enter") - changes["op"].to_pylist().count("leave")) == (

@@ -7,7 +7,7 @@ import pytest
 from skyband.engines.continuous import blocks
 from skyband.engines.continuous.blocks import BlockIndex, near_order
 from skyband.engines.continuous.grid import GridIndex
-from skyband.engines.continuous.index import ByKind, Index, larger
+from skyband.engines.continuous.index import ByKind, PointIndex, larger
 from skyband.kernels.candidate import Candidates, make_candidates
 from skyband.kernels.score import CHEBYSHEV, COSINE, EUCLIDEAN, SUM, Contents, score_pair
 from skyband.kernels.tree import FANOUT
@@ -74,7 +74,7 @@ def vectors_of(shape: str, random: np.random.Generator, n: int, dims: int) -> Fl
 class Twins:
     """An index, and beside it everything that it should know, taken through the same moves."""
 
-    def __init__(self, index: Index, dims: int, seed: int, shape: str = "normal", room: int = 400) -> None:
+    def __init__(self, index: PointIndex, dims: int, seed: int, shape: str = "normal", room: int = 400) -> None:
         self.index, self.dims, self.shape = index, dims, shape
         self.random = np.random.default_rng([seed, dims])
         self.kind = np.zeros(room, np.int8)
