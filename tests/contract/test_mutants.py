@@ -71,7 +71,7 @@ FAULTS = {
         "window-blocks-unbounded-batch",
     ),
     "a message is found once for every word that it shares": (
-        "kernels/posting.py",
+        "kernels/reading.py",
         "        if _find(contents.terms, message, keywords[other, TERM]) >= 0:\n            return False\n",
         "",
         "geotext-blocks-count-batch",
@@ -83,7 +83,7 @@ FAULTS = {
         "geotext-blocks-count-batch",
     ),
     "only one leaf that has a word is looked at": (
-        "kernels/igpt.py",
+        "kernels/dissemination.py",
         "                    return n\n            of = head[of, AFTER]",
         "                    return n\n            of = NO_LIST",
         "geotext-skype-count-batch",

@@ -16,7 +16,6 @@ from skyband.kernels.posting import (
     KNOTS,
     LENGTH,
     LOW_Y,
-    N_COUNTS,
     OWN,
     OWNER,
     PLACE,
@@ -26,16 +25,14 @@ from skyband.kernels.posting import (
     TERM,
     TEXT,
     UNIT,
-    Batch,
     Index,
     N,
     bit_of,
     check_postings,
-    describe,
     other_bit_of,
-    read_all,
     stretches_of,
 )
+from skyband.kernels.reading import N_COUNTS, Batch, describe, read_all
 from skyband.kernels.score import Contents, Questions
 from tests.engines.asking import (
     Floats,

@@ -11,16 +11,8 @@ them; m's likewise. The list of a word in a leaf is divided into groups by alpha
 by slot. Each entry has the largest maxwt and alpha* of itself and those behind it in its group, so those of the first
 entry are the group's own, and a bound that fails at an entry fails at all behind it (Theorems 3 and 4).
 
-Where this differs from Algorithm 1:
-
-- The paper goes leaf by leaf and looks up each word in each. Here the lists of a word are chained, so that only lists
-  that exist are visited: word by word, and for each word through the leaves that are left. A subscription is in one
-  leaf, so its words still come in order.
-- The paper adds up the similarity of the entries it visits, and takes that for all that has been seen. But a word whose
-  group was skipped is missing in the sum, although the skipping only proved that *its* words from there on are too
-  little, not that they are together with earlier ones. So Theorem 2 here adds what s can have between the last word
-  visited and this one, and in the end similarity is added up anew, in s's own order.
-- Nobody lies beyond the rim of the bounds, so the rim is not among the boundaries of the inner spatial bound.
+Nobody lies beyond the rim of the bounds, so the rim is not among the boundaries of the inner spatial bound.
+Algorithm 1, which goes through the lists for a message, is in `dissemination`.
 
 Rounding: theta is taken SLACK lower in every bound, weights are at most HEAVIEST, and numbers of entries are rounded to
 the safe side. Divisors are at least SMALLEST, which weakens a bound where it prunes and changes nothing where not.
@@ -29,7 +21,7 @@ Invariants: a seated slot has one entry for each of its terms, in the list of it
 no entry twice and are not empty; a list lies in `table` at its hash or behind it with no gap between, and in the chain
 of its term; SPAN is the length of the group at its first entry and 0 elsewhere; suffix maxima are exact; rooms, used or
 free, do not overlap; `least` of a leaf is at most the lambda_S (equation 10) of its slots, and equal to the least one
-unless the leaf is `stale`. Between messages `mark` and `said` are all zero.
+unless the leaf is `stale`.
 """
 
 from typing import NamedTuple
@@ -37,7 +29,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skyband.kernels.candidate import Candidates
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.quadtree import (
     CHILD,
@@ -49,10 +40,7 @@ from skyband.kernels.quadtree import (
     Seats,
     Tree,
     depth_within,
-    distance_to,
-    find_leaf,
 )
-from skyband.kernels.score import Contents, place_score, relevance_of, say, unsay
 
 SLACK = 1e-9
 HEAVIEST = 1.0 + 1e-5
@@ -98,18 +86,6 @@ N_FREE_HEADS = 3
 N_CLASSES = 64
 NO_LIST = -1
 
-# Places of `tally`.
-CELLS = 0
-GROUPS = 1
-TERMINATED = 2
-PREFIX = 3
-UNSEEN = 4
-ENTRIES = 5
-VERIFIED = 6
-ACCEPTED = 7
-LEAVES = 8
-N_TALLY = 9
-
 Floats = npt.NDArray[np.float64]
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -152,69 +128,6 @@ class Igpt(NamedTuple):
     lists: Lists
     least: Floats
     stale: npt.NDArray[np.bool_]
-
-
-class Prunings(NamedTuple):
-    """Which bounds are used."""
-
-    cells: bool
-    groups: bool
-    termination: bool
-    prefix: bool
-    max_weight: bool
-    inner: bool
-    outer: bool
-    unseen: bool
-
-
-class Message(NamedTuple):
-    """The words of one message, larger codes first; `maxwt` and `wtsum` from each word on, then 0.
-
-    `cap` is what a weight of the message is at most for the prefix: `maxwt`, or HEAVIEST without the refinement.
-    """
-
-    word: Int64s
-    weight: Floats
-    maxwt: Floats
-    wtsum: Floats
-    cap: Floats
-
-
-class Found(NamedTuple):
-    """The paper's R: slots with their similarity so far, -inf when they are out; `mark` is a slot's place here plus 1.
-
-    `rest` is the sum of the slot's weights behind its last word visited, and `last` which word of the message that is.
-    """
-
-    mark: Int32s
-    slot: Int32s
-    partial: Floats
-    rest: Floats
-    last: Int32s
-
-
-class Reading(NamedTuple):
-    """Working space: by node the outer bound `reach`, -1 for leaves that are out, and the outer distance `far`.
-
-    `tally` counts for one message, `total` for all.
-    """
-
-    message: Message
-    found: Found
-    said: Floats
-    reach: Floats
-    far: Floats
-    tally: Int64s
-    total: Int64s
-
-
-class Sight(NamedTuple):
-    """How a message sees a leaf: `edge` is 1 where the inner distance of a slot adds to `far`, and 0 otherwise."""
-
-    reach: float
-    far: float
-    edge: float
-    diagonal: float
 
 
 def make_lists(n_lists: int, n_terms: int, n_entries: int) -> Lists:
@@ -629,7 +542,7 @@ def adjust(slots: Int64s, gates: Floats, index: Igpt) -> None:
 
 
 @inlined
-def _refresh(index: Igpt) -> None:
+def refresh(index: Igpt) -> None:
     """Find the least lambda_S of the leaves where it may have risen."""
     node, after, least, stale = index.tree.node, index.seats.after, index.least, index.stale
     for leaf in range(index.tree.used[N_NODES]):
@@ -678,214 +591,6 @@ def total_room(lengths: Int64s) -> int:
     for length in lengths:
         total += _room_of(class_for(length))
     return total
-
-
-@kernel
-def extent_of(contents: Contents, lo: int, hi: int) -> tuple[int, int]:
-    """The most words that one of the messages lo to hi has, and a number above all their codes."""
-    most, above = 0, 0
-    for p in range(lo, hi):
-        start, n_words = contents.term_start[p], contents.term_count[p]
-        most = max(most, n_words)
-        for at in range(start, start + n_words):
-            above = max(above, contents.terms[at] + 1)
-    return most, above
-
-
-@inlined
-def _read(contents: Contents, p: int, refined: bool, message: Message) -> int:
-    """Sort the words of a message and sum up its weights from behind; returns how many words there are."""
-    word, weight, maxwt, wtsum, cap = message
-    start, n = contents.term_start[p], contents.term_count[p]
-    for i in range(n):
-        # From behind: terms that ascend are sorted as they come.
-        term, its_weight, at = contents.terms[start + n - 1 - i], contents.term_weights[start + n - 1 - i], i
-        while at > 0 and word[at - 1] < term:
-            word[at], weight[at] = word[at - 1], weight[at - 1]
-            at -= 1
-        word[at], weight[at] = term, its_weight
-    maxwt[n] = wtsum[n] = cap[n] = 0.0
-    for i in range(n - 1, -1, -1):
-        maxwt[i], wtsum[i] = max(maxwt[i + 1], weight[i]), wtsum[i + 1] + weight[i]
-        cap[i] = maxwt[i] if refined else HEAVIEST
-    return n
-
-
-@inlined
-def _measure(index: Igpt, x: float, y: float, diagonal: float, prunings: Prunings, reading: Reading) -> None:
-    """The outer bound of each leaf that has slots and cannot be pruned as a whole (Lemma 6)."""
-    tree, least, reach, far, tally = index.tree, index.least, reading.reach, reading.far, reading.tally
-    for leaf in range(tree.used[N_NODES]):
-        reach[leaf] = -1.0
-        if tree.node[leaf, COUNT] > 0:
-            far[leaf] = distance_to(tree, leaf, x, y) if prunings.outer else 0.0
-            bound = near_bound(0.0, far[leaf], diagonal)
-            if prunings.cells and least[leaf] > bound:
-                tally[CELLS] += 1
-            else:
-                reach[leaf] = bound
-                tally[LEAVES] += 1
-
-
-@inlined
-def _end_of(parts: npt.NDArray[np.float32], first: int, n: int, wtsum_m: float, reach: float) -> int:
-    """The first entry of a group from which on nobody can have enough in common with the message (Theorem 4)."""
-    lo, hi = first, first + n
-    while lo < hi:
-        at = (lo + hi) // 2
-        if is_hopeless(float(parts[at, TOP_WT]), wtsum_m, float(parts[at, NEED]), float(parts[at, TOP_ALPHA]), reach):
-            hi = at
-        else:
-            lo = at + 1
-    return lo
-
-
-@inlined
-def _visit(index: Igpt, at: int, i: int, sight: Sight, prunings: Prunings, reading: Reading, n: int) -> int:
-    """Look at the slot of an entry of word i; returns how many have been found then, -1 if there is no room for it."""
-    parts, gauge, found, message = index.lists.parts, index.asks.gauge, reading.found, reading.message
-    slot, wt, behind = index.lists.who[at, SLOT], float(parts[at, WT]), float(parts[at, BEHIND])
-    f = found.mark[slot] - 1
-    if f >= 0 and found.partial[f] < 0.0:
-        return n
-    near = near_bound(sight.edge * gauge[slot, INNER], sight.far, sight.diagonal)
-    need = text_need(theta_of(gauge[slot, GATE]), gauge[slot, ALPHA], near)
-    if prunings.prefix and not is_in_prefix(wt + behind, message.cap[i], need):
-        reading.tally[PREFIX] += 1
-        return n
-    if f < 0:
-        if n == len(found.slot):
-            return -1
-        f, n = n, n + 1
-        found.mark[slot], found.slot[f], found.partial[f], found.rest[f], found.last[f] = n, slot, 0.0, 0.0, 0
-    # What words between the last one and this can have added unseen; both sums are rounded up, hence the margin.
-    gap = max(found.rest[f] - (wt + behind) * (1.0 - 8.0 * ULP), 0.0)
-    found.partial[f] += gap * message.maxwt[found.last[f]] + wt * message.weight[i]
-    found.rest[f], found.last[f] = behind, i + 1
-    left = unseen_bound(behind, message.maxwt[i + 1], message.wtsum[i + 1], float(parts[at, MAX_BEHIND]))
-    if prunings.unseen and found.partial[f] + left < need:
-        found.partial[f] = -np.inf
-        reading.tally[UNSEEN] += 1
-    return n
-
-
-@inlined
-def _visit_group(
-    index: Igpt, first: int, end: int, i: int, sight: Sight, prunings: Prunings, reading: Reading, n: int
-) -> int:
-    """Look at the entries of a group; returns as `_visit`."""
-    parts, cap, is_filtered, n_filtered = index.lists.parts, reading.message.cap[i], prunings.prefix, 0
-    for at in range(first, end):
-        # First the prefix with the outer bound alone, by what the entry has itself: a look at the slot is a cache miss.
-        need = float(parts[at, NEED]) - float(parts[at, ALPHA_STAR]) * sight.reach
-        if is_filtered and not is_in_prefix(float(parts[at, WT]) + float(parts[at, BEHIND]), cap, need):
-            n_filtered += 1
-            continue
-        n = _visit(index, at, i, sight, prunings, reading, n)
-        if n < 0:
-            break
-    reading.tally[PREFIX] += n_filtered
-    reading.tally[ENTRIES] += end - first
-    return n
-
-
-@inlined
-def _visit_list(index: Igpt, of: int, i: int, sight: Sight, prunings: Prunings, reading: Reading, n: int) -> int:
-    """Look at a list of word i, group by group; returns as `_visit`."""
-    who, parts, tally, wtsum_m = index.lists.who, index.lists.parts, reading.tally, reading.message.wtsum[i]
-    first = index.lists.head[of, START]
-    end = first + index.lists.head[of, LENGTH]
-    while first < end and n >= 0:
-        span = who[first, SPAN]
-        maxwt, need, alpha_star = float(parts[first, TOP_WT]), float(parts[first, NEED]), float(parts[first, TOP_ALPHA])
-        if prunings.groups and is_hopeless(maxwt, wtsum_m, need, alpha_star, sight.reach):
-            tally[GROUPS] += 1
-        else:
-            last = _end_of(parts, first, span, wtsum_m, sight.reach) if prunings.termination else first + span
-            tally[TERMINATED] += first + span - last
-            n = _visit_group(index, first, last, i, sight, prunings, reading, n)
-        first += span
-    return n
-
-
-@inlined
-def _walk(index: Igpt, n_words: int, home: int, diagonal: float, prunings: Prunings, reading: Reading) -> int:
-    """Find the slots that the bounds leave; returns how many, -1 if there is no room for them."""
-    head, chain, word, n = index.lists.head, index.lists.chain, reading.message.word, 0
-    for i in range(n_words):
-        of = chain[word[i]] if word[i] < len(chain) else NO_LIST
-        while of != NO_LIST:
-            leaf = head[of, OF_LEAF]
-            if reading.reach[leaf] >= 0.0:
-                edge = 1.0 if prunings.inner and leaf != home else 0.0
-                sight = Sight(reading.reach[leaf], reading.far[leaf], edge, diagonal)
-                n = _visit_list(index, of, i, sight, prunings, reading, n)
-                if n < 0:
-                    return n
-            of = head[of, AFTER]
-    return n
-
-
-@inlined
-def _verify(index: Igpt, n_found: int, contents: Contents, p: int, reading: Reading, into: Candidates) -> int:
-    """Score what was found; returns how many candidates there are then, written down as far as there is room."""
-    asks, place, found, tally = index.asks, index.seats.place, reading.found, reading.tally
-    n, room, x, y = into.length[0], len(into.slot), contents.point[0, p], contents.point[1, p]
-    say(contents, p, reading.said)
-    for f in range(n_found):
-        if found.partial[f] < 0.0:
-            continue
-        slot = found.slot[f]
-        start = asks.span[slot, 0]
-        relevance = relevance_of(asks.terms, asks.weights, start, start + asks.span[slot, 1], reading.said)
-        dx, dy = x - place[slot, 0], y - place[slot, 1]
-        directed = place_score(asks.gauge[slot, ALPHA], dx, dy, contents.diagonal, relevance)
-        tally[VERIFIED] += 1
-        if directed <= asks.gauge[slot, GATE] and directed != np.inf:
-            if n < room:
-                into.slot[n], into.publication[n], into.directed[n] = slot, p, directed
-            n += 1
-            tally[ACCEPTED] += 1
-    unsay(contents, p, reading.said)
-    return n
-
-
-@inlined
-def _forget(n_found: int, found: Found) -> None:
-    for f in range(n_found):
-        found.mark[found.slot[f]] = 0
-
-
-@kernel
-def match(
-    index: Igpt, contents: Contents, lo: int, hi: int, prunings: Prunings, reading: Reading, into: Candidates
-) -> int:
-    """Find the slots that messages lo to hi pass the gates of, by Algorithm 1 for each.
-
-    Returns the first message that there was no room for, be it in `into` or among what was found.
-    """
-    found, tally, total, diagonal = reading.found, reading.tally, reading.total, contents.diagonal
-    _refresh(index)
-    for p in range(lo, hi):
-        for t in range(N_TALLY):
-            tally[t] = 0
-        n_words = _read(contents, p, prunings.max_weight, reading.message)
-        if n_words > 0:
-            x, y = contents.point[0, p], contents.point[1, p]
-            _measure(index, x, y, diagonal, prunings, reading)
-            n_found = _walk(index, n_words, find_leaf(index.tree, x, y), diagonal, prunings, reading)
-            if n_found < 0:
-                _forget(len(found.slot), found)
-                return p
-            n = _verify(index, n_found, contents, p, reading, into)
-            _forget(n_found, found)
-            if n > len(into.slot):
-                return p
-            into.length[0] = n
-            into.counts[0] += tally[VERIFIED]
-            for t in range(N_TALLY):
-                total[t] += tally[t]
-    return hi
 
 
 def check_lists(index: Igpt) -> None:

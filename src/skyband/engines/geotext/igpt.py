@@ -16,30 +16,23 @@ import numpy.typing as npt
 from skyband.engines.continuous.index import larger
 from skyband.engines.continuous.lists import places_of
 from skyband.kernels.candidate import Candidates
+from skyband.kernels.dissemination import N_TALLY, VERIFIED, Found, Message, Prunings, Reading, extent_of, match
 from skyband.kernels.igpt import (
     ALPHA,
     GATE,
     LENGTH,
     N_HEADS,
-    N_TALLY,
     OF_LEAF,
     TERM,
-    VERIFIED,
     Asks,
-    Found,
     Igpt,
     Lists,
-    Message,
-    Prunings,
-    Reading,
     abandon,
     adjust,
     check_lists,
     delist,
     enlist,
-    extent_of,
     make_lists,
-    match,
     open_lists,
     pour,
     total_room,
