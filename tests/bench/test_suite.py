@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from skyband.bench import BENCHMARKS, NoMatplotlib, Row, draw, load, rows_of, store
 from skyband.bench import suite as modules
+from skyband.bench.benchmark import Benchmark, Progress, Size
 from skyband.bench.contest import fill
-from skyband.bench.row import ns_per_operation
+from skyband.bench.row import ns_per_operation, skipped
 from skyband.bench.suite.scan import steady_case
 
 FIELDS = {
@@ -139,3 +141,21 @@ def test_no_benchmark_reads_the_clock_of_the_day() -> None:
     for path in Path(modules.__file__).parent.glob("*.py"):
         names = {node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
         assert not names & {"time", "now", "today"}, f"{path.name} must be seeded and timed by perf_counter alone"
+
+
+def test_an_interrupted_run_keeps_its_rows() -> None:
+    said: list[str] = []
+
+    def measure(size: Size, progress: Progress) -> Iterator[Row]:
+        yield skipped("here", "one", {}, "for no reason")
+        raise KeyboardInterrupt
+
+    def nothing(size: Size, progress: Progress) -> Iterator[Row]:
+        raise KeyboardInterrupt
+        yield
+
+    rows = Benchmark("some", "", measure, (), ()).run("toy", said.append)
+    assert [row["algorithm"] for row in rows] == ["one"]
+    assert said == ["Interrupted: what was measured by now is kept."]
+    with pytest.raises(KeyboardInterrupt):
+        Benchmark("none", "", nothing, (), ()).run("toy", said.append)

@@ -31,9 +31,19 @@ class Benchmark:
     plots: tuple[Plot, ...]
 
     def run(self, size: Size, progress: Progress) -> list[Row]:
-        """Measure everything at a size; `progress` is told each step in a few words."""
-        origin = {"benchmark": self.name, "size": size} | provenance()
-        return [origin | row for row in self.measure(size, progress)]
+        """Measure everything at a size; `progress` is told each step in a few words.
+
+        Whoever interrupts it keeps the rows that were there by then.
+        """
+        origin, rows = {"benchmark": self.name, "size": size} | provenance(), list[Row]()
+        try:
+            for row in self.measure(size, progress):
+                rows.append(origin | row)
+        except KeyboardInterrupt:
+            if not rows:
+                raise
+            progress("Interrupted: what was measured by now is kept.")
+        return rows
 
     def table(self, rows: list[Row]) -> tuple[list[str], list[list[str]]]:
         """Headers and cells; a point that was skipped shows its reason in the last column."""
