@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,16 +147,13 @@ def test_no_benchmark_reads_the_clock_of_the_day() -> None:
 def test_an_interrupted_run_keeps_its_rows() -> None:
     said: list[str] = []
 
-    def measure(size: Size, progress: Progress) -> Iterator[Row]:
-        yield skipped("here", "one", {}, "for no reason")
+    def measure(size: Size, progress: Progress, n: int = 1) -> Iterator[Row]:
+        for _ in range(n):
+            yield skipped("here", "one", {}, "for no reason")
         raise KeyboardInterrupt
-
-    def nothing(size: Size, progress: Progress) -> Iterator[Row]:
-        raise KeyboardInterrupt
-        yield
 
     rows = Benchmark("some", "", measure, (), ()).run("toy", said.append)
     assert [row["algorithm"] for row in rows] == ["one"]
     assert said == ["Interrupted: what was measured by now is kept."]
     with pytest.raises(KeyboardInterrupt):
-        Benchmark("none", "", nothing, (), ()).run("toy", said.append)
+        Benchmark("none", "", partial(measure, n=0), (), ()).run("toy", said.append)
