@@ -9,8 +9,8 @@ EVERYWHERE = settings(
     deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
-settings.register_profile("dev", EVERYWHERE, max_examples=40, stateful_step_count=30)
-settings.register_profile("ci", EVERYWHERE, max_examples=60, stateful_step_count=30, derandomize=True)
+settings.register_profile("dev", EVERYWHERE, max_examples=25, stateful_step_count=30)
+settings.register_profile("ci", EVERYWHERE, max_examples=30, stateful_step_count=30, derandomize=True)
 settings.register_profile("coverage", EVERYWHERE, max_examples=8, stateful_step_count=12, derandomize=True)
 settings.register_profile("soak", EVERYWHERE, max_examples=300, stateful_step_count=60)
 # Only to find out whether something is wrong, not the smallest example of it.

@@ -20,13 +20,13 @@ class WindowTma(Window):
 
 @register
 class WindowSma(Window):
-    """SMA (Mouratidis et al.): the k-skyband from the threshold of the last search by CPM."""
+    """SMA (Mouratidis et al.): the k-skyband from the threshold of the last search by CPM, or `ratio` times it."""
 
     name = "sma"
     good_for = "little memory a subscription, with fewer searches than tma"
 
-    def __init__(self, *args: Any, index: IndexName = "grid", **options: Any) -> None:
-        super().__init__(*args, policy=Sma(), index=index, **options)
+    def __init__(self, *args: Any, ratio: float = 1.0, index: IndexName = "grid", **options: Any) -> None:
+        super().__init__(*args, policy=Sma(ratio), index=index, **options)
 
 
 @register
