@@ -1,6 +1,6 @@
 """Ours: subscriptions posted under their rarest words, in blocks that know what a message must offer."""
 
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -47,9 +47,9 @@ from skyband.kernels.reading import (
 )
 from skyband.kernels.score import Contents, Questions
 from skyband.kernels.slots import BLOCK as SLOTS_IN_BLOCK
-from skyband.kernels.slots import grown
 
 Floats = npt.NDArray[np.float64]
+ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
 
 # So many postings are looked at closer at a time.
 PENDING = 1024
@@ -134,10 +134,10 @@ class PostingIndex:
         """Have room for so many slots and keywords."""
         index = self._index
         self._index = index._replace(
-            holders=grown(index.holders, n_slots),
-            keywords=grown(index.keywords, n),
-            weights=grown(index.weights, n),
-            texts=grown(index.texts, n),
+            holders=_roomier(index.holders, n_slots),
+            keywords=_roomier(index.keywords, n),
+            weights=_roomier(index.weights, n),
+            texts=_roomier(index.texts, n),
         )
         self._index.keywords[len(index.keywords) :, OWNER] = -1
 
@@ -145,9 +145,9 @@ class PostingIndex:
         """Have room for so many words."""
         lists = self._index.lists
         if n_codes > len(self._seen):
-            self._seen = grown(self._seen, n_codes)
+            self._seen = _roomier(self._seen, n_codes)
         if n_codes > len(lists.size):
-            self._index = self._index._replace(lists=Lists._make(grown(array, n_codes) for array in lists))
+            self._index = self._index._replace(lists=Lists._make(_roomier(array, n_codes) for array in lists))
 
     def _write(self, slots: Int64s, questions: Questions, gates: Floats) -> None:
         """Write down keywords, with their order from the rarest on and the lengths of what is left from each on."""
@@ -244,9 +244,9 @@ class PostingIndex:
         places = places_of(index.holders[slots, START].astype(np.int64), counts)
         n = self._n_keywords = self._n_used = len(places)
         kept = index._replace(
-            keywords=grown(index.keywords[places], n),
-            weights=grown(index.weights[places], n),
-            texts=grown(index.texts[places], n),
+            keywords=_roomier(index.keywords[places], n),
+            weights=_roomier(index.weights[places], n),
+            texts=_roomier(index.texts[places], n),
         )
         kept.keywords[:n, OWN] -= (places - np.arange(n)).astype(np.int32)
         kept.keywords[n:, OWNER] = -1
@@ -299,6 +299,11 @@ class PostingIndex:
     def check(self) -> None:
         """Assert the invariants."""
         check_postings(self._index)
+
+
+def _roomier(array: ArrayT, n: int) -> ArrayT:
+    """The array, or a copy with at least n places and a quarter more than it has: with millions, twice is too much."""
+    return array if n <= len(array) else cast("ArrayT", _lengthened(array, max(n, len(array) + len(array) // 4)))
 
 
 def _lengthened(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
