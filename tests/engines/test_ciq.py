@@ -1,7 +1,5 @@
 """CIQ against brute force by place and words, to the last bit."""
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -9,55 +7,12 @@ import pytest
 import skyband.engines.geotext.ciq
 from skyband.engines.geotext.ciq import CiqIndex
 from skyband.kernels.candidate import Candidates, make_candidates
-from skyband.kernels.score import PLACE, Contents, Questions, score_run
-from skyband.kernels.slots import BLOCK
+from skyband.kernels.score import Contents, Questions, score_run
 from skyband.model.settings import Bounds
+from tests.engines.asking import UNIT, contents_of, questions_of, some_words
 
 Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
-UNIT = Bounds(0, 0, 1, 1)
-
-
-class Words(NamedTuple):
-    """Terms and weights of some rows, laid end to end."""
-
-    starts: Int64s
-    counts: Int64s
-    terms: Int64s
-    weights: Floats
-
-
-def some_words(random: np.random.Generator, n: int, vocabulary: int, most: int, least: int = 0) -> Words:
-    """Up to `most` distinct terms a row, small codes more often, with weights of length 1 or nearly so."""
-    rows, weights = [], []
-    for _ in range(n):
-        n_terms = min(int(random.integers(least, most + 1)), vocabulary)
-        chosen = random.permutation(np.unique((random.random(3 * n_terms) ** 3 * vocabulary).astype(np.int64)))[
-            :n_terms
-        ]
-        weight = random.exponential(size=len(chosen)) + 1e-3
-        rows.append(chosen)
-        weights.append(weight / np.linalg.norm(weight) * (1.0 + random.choice([0.0, 9e-7, -9e-7])))
-    counts = np.array([len(row) for row in rows], np.int64)
-    nothing = np.zeros(0, np.int64)
-    return Words(np.cumsum(counts) - counts, counts, np.concatenate([nothing, *rows]), np.concatenate([[], *weights]))
-
-
-def contents_of(places: Floats, words: Words, bounds: Bounds = UNIT) -> Contents:
-    n = len(places)
-    signature = np.full(n, 1, np.int64)
-    return Contents(np.ascontiguousarray(places.T), np.zeros(n), signature, *words, bounds.diagonal)
-
-
-def questions_of(places: Floats, alphas: Floats, words: Words) -> Questions:
-    """Row i asks at slot i."""
-    n, n_blocks = len(places), -(-len(places) // BLOCK)
-    centre = np.zeros((n_blocks, 2, BLOCK))
-    centre[np.arange(n) // BLOCK, :, np.arange(n) % BLOCK] = places
-    kinds = np.full(n_blocks, PLACE, np.int8)
-    return Questions(
-        kinds, centre, np.zeros((n_blocks, 0, BLOCK)), np.zeros(n), alphas, np.full(n, 1, np.int64), *words
-    )
 
 
 def some_questions(random: np.random.Generator, places: Floats, vocabulary: int, least: int = 0) -> Questions:

@@ -83,7 +83,7 @@ class Twin:
 
     def __init__(self, bounds: Bounds = UNIT, n_slots: int = 2 * BLOCK, **options: object) -> None:
         self.bounds = bounds
-        self.index = IgptIndex(bounds, **options)  # type: ignore[arg-type]
+        self.index = IgptIndex(bounds, **options)  # type: ignore[arg-type]  # options have different types
         n_blocks = -(-n_slots // BLOCK)
         self.questions = Questions(
             np.full(n_blocks, PLACE, np.int8),

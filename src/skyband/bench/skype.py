@@ -97,6 +97,11 @@ def total_bytes(row: Row) -> float:
     return float(sum(n for name, n in row["measures"].items() if name.startswith("bytes.")))
 
 
+def index_each(row: Row) -> float:
+    """Bytes of index for a subscription; Scan has none."""
+    return float(row["measures"].get("bytes.index", 0.0)) / float(row["parameters"]["n_subscriptions"])
+
+
 def value_of(name: str) -> Callable[[Row], float]:
     """What gives a row's measure, for a plot."""
     return lambda row: float(row["measures"][name])
@@ -139,6 +144,8 @@ EXPIRY = shown("expiry", "expiry_us")
 ALL = shown("all", "all_us")
 LENGTH = shown("messages in a row", "row_length")
 FULL = Column("full tops", lambda row, first: f"{row['measures']['full']:.0%}")
+SUBSCRIPTIONS = Column("subscriptions", lambda row, first: f"{row['parameters']['n_subscriptions']:,}")
+INDEX_EACH = Column("bytes of index for a subscription", lambda row, first: number(index_each(row)))
 INDEX = Column("MB of index", lambda row, first: number(row["measures"]["bytes.index"] / 1e6))
 MEMORY = Column("MB in all", lambda row, first: number(total_bytes(row) / 1e6))
 SEARCHES = shown("searches a message", "reevaluated")

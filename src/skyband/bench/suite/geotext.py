@@ -17,12 +17,16 @@ from skyband.bench.skype import (
     ALL,
     ARRIVAL,
     CIQ,
+    ENGINE,
     EXPIRY,
+    INDEX_EACH,
     LENGTH,
     OURS,
     SEARCHES,
     SKYPE,
+    SUBSCRIPTIONS,
     beside_first,
+    index_each,
     shown,
     total_bytes,
 )
@@ -134,10 +138,6 @@ def _pruned(row: Row, first: Row) -> str:
     return ", ".join(f"{bound} {number(n)}" for bound, n in found if n)
 
 
-def _index_each(row: Row) -> float:
-    return float(row["measures"].get("bytes.index", 0.0)) / float(row["parameters"]["n_subscriptions"])
-
-
 def _plot(name: str, what: str, y: Callable[[Row], float], *, indexed: bool = False) -> Plot:
     return Plot(
         name,
@@ -156,8 +156,8 @@ BENCHMARK = Benchmark(
     summary="Scan, CIQ with kmax, Skype and ours for the geotext family, over growing numbers of subscriptions.",
     measure=measure,
     columns=(
-        Column("subscriptions", lambda row, first: f"{row['parameters']['n_subscriptions']:,}"),
-        Column("engine", lambda row, first: row["algorithm"]),
+        SUBSCRIPTIONS,
+        ENGINE,
         parameter("granularity", "granularity"),
         Column("messages a second", lambda row, first: number(_each_second(row))),
         ARRIVAL,
@@ -170,12 +170,12 @@ BENCHMARK = Benchmark(
         Column("pruned a message", _pruned),
         shown("changes a message", "changes"),
         SEARCHES,
-        Column("bytes of index for a subscription", lambda row, first: number(_index_each(row))),
+        INDEX_EACH,
         LENGTH,
         Column("warmed up by", lambda row, first: f"{row['measures']['warmed']:,.0f}"),
     ),
     plots=(
         _plot("rate", "messages a second", _each_second),
-        _plot("memory", "bytes of index for a subscription", _index_each, indexed=True),
+        _plot("memory", "bytes of index for a subscription", index_each, indexed=True),
     ),
 )

@@ -7,12 +7,27 @@ benchmark `geotext` measures it.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from skyband.bench.benchmark import Benchmark, Column, Progress, Size
+from skyband.bench.benchmark import Benchmark, Progress, Size
 from skyband.bench.machine import free_memory
 from skyband.bench.places import Corpus
 from skyband.bench.race import Entrant, Setting, contest, left_out
-from skyband.bench.row import Row, number
-from skyband.bench.skype import ALL, ARRIVAL, CIQ, EXPIRY, LENGTH, OURS, SEARCHES, SKYPE, beside_first, plot_of, shown
+from skyband.bench.row import Row
+from skyband.bench.skype import (
+    ALL,
+    ARRIVAL,
+    CIQ,
+    ENGINE,
+    EXPIRY,
+    INDEX_EACH,
+    LENGTH,
+    OURS,
+    SEARCHES,
+    SKYPE,
+    SUBSCRIPTIONS,
+    beside_first,
+    plot_of,
+    shown,
+)
 
 # Measured with a million: rows, questions, index and ids.
 BYTES_EACH = 2500
@@ -58,8 +73,8 @@ BENCHMARK = Benchmark(
     summary="Ours, Skype and CIQ with millions of subscriptions by place and words.",
     measure=measure,
     columns=(
-        Column("subscriptions", lambda row, first: f"{row['parameters']['n_subscriptions']:,}"),
-        Column("engine", lambda row, first: row["algorithm"]),
+        SUBSCRIPTIONS,
+        ENGINE,
         ARRIVAL,
         EXPIRY,
         ALL,
@@ -67,10 +82,7 @@ BENCHMARK = Benchmark(
         shown("candidates a message", "candidates"),
         shown("changes a message", "changes"),
         SEARCHES,
-        Column(
-            "bytes of index for a subscription",
-            lambda row, first: number(row["measures"]["bytes.index"] / row["parameters"]["n_subscriptions"]),
-        ),
+        INDEX_EACH,
         LENGTH,
     ),
     plots=(
