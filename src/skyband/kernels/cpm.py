@@ -32,6 +32,7 @@ import numpy.typing as npt
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.grid import joined, line, locate, term
 from skyband.kernels.heap import Heap, heap_push, heap_sort, worse
+from skyband.kernels.queue import BOUND, ENTRY, drop_first, push
 from skyband.kernels.scan import RUN, TIME, Live, Published
 from skyband.kernels.score import (
     CHEBYSHEV,
@@ -50,10 +51,6 @@ SCORED = 0
 VISITED = 1
 PUSHED = 2
 CALLS = 3
-
-# Columns of the queue.
-BOUND = 0
-ENTRY = 1
 
 # Columns of `Frontier.ruler`; the cost of coordinate c is at COST + c.
 CENTRE = 0
@@ -135,37 +132,6 @@ def make_frontier(shelves: Shelves) -> Frontier:
 
 
 @inlined
-def _push(queue: Floats, n: int, bound: float, entry: int) -> int:
-    """Put an entry into the queue; returns how many it has."""
-    i = n
-    while i > 0:
-        parent = (i - 1) >> 1
-        if queue[parent, BOUND] <= bound:
-            break
-        queue[i, BOUND], queue[i, ENTRY] = queue[parent, BOUND], queue[parent, ENTRY]
-        i = parent
-    queue[i, BOUND], queue[i, ENTRY] = bound, entry
-    return n + 1
-
-
-@inlined
-def _drop_first(queue: Floats, n: int) -> int:
-    """Take the entry with the least bound out of the queue; returns how many are left."""
-    n -= 1
-    bound, entry = queue[n, BOUND], queue[n, ENTRY]
-    i, child = 0, 1
-    while child < n:
-        if child + 1 < n and queue[child + 1, BOUND] < queue[child, BOUND]:
-            child += 1
-        if bound <= queue[child, BOUND]:
-            break
-        queue[i, BOUND], queue[i, ENTRY] = queue[child, BOUND], queue[child, ENTRY]
-        i, child = child, 2 * child + 1
-    queue[i, BOUND], queue[i, ENTRY] = bound, entry
-    return n
-
-
-@inlined
 def _price(kind: int, ruler: Floats, n: int, j: int, c: int) -> float:
     """The least that dimension j contributes to a score in coordinate c, which reaches no farther than points do."""
     start, end = ruler[j, LOW], ruler[j, HIGH]
@@ -187,7 +153,7 @@ def _push_rectangle(kind: int, gate: float, queue: Floats, n: int, ruler: Floats
         for j in range(len(shape)):
             bound = joined(kind, bound, ruler[j, COST + (c if j == i else shape[j, HOME])])
         if bound <= gate:
-            n = _push(queue, n, bound, -1 - code)
+            n = push(queue, n, bound, -1 - code)
     return n
 
 
@@ -224,7 +190,7 @@ def _push_cells(kind: int, gate: float, queue: Floats, n: int, ruler: Floats, sh
         if bound > gate:
             continue
         if j == len(shape) - 1:
-            n = _push(queue, n, bound, cell)
+            n = push(queue, n, bound, cell)
         else:
             j += 1
             shape[j, AT], shape[j, CELL], ruler[j, SO_FAR] = shape[j, LEAST], cell, bound
@@ -258,7 +224,7 @@ def _step_on(gate: float, queue: Floats, n: int, ruler: Floats, shape: Int64s, r
             for j in range(len(rest)):
                 bound += rest[j]
             if bound <= gate:
-                n = _push(queue, n, bound, cell + step * shape[i, STRIDE])
+                n = push(queue, n, bound, cell + step * shape[i, STRIDE])
     return n
 
 
@@ -294,7 +260,7 @@ def _begin(kind: int, gate: float, shelves: Shelves, frontier: Frontier) -> int:
         cell += home * shape[j, STRIDE]
     for part in frontier.rest:
         bound = joined(kind, bound, part)
-    n = _push(queue, 0, bound, cell)
+    n = push(queue, 0, bound, cell)
     if kind != SUM:
         for code in range(2 * len(shape), 4 * len(shape)):
             n = _push_rectangle(kind, gate, queue, n, ruler, shape, code)
@@ -353,7 +319,7 @@ def _walk(kind: int, shelves: Shelves, live: Live, ask: Ask, frontier: Frontier,
     n_kept = n_scored = n_visited = 0
     while n > 0 and queue[0, BOUND] <= gate:
         entry = int(queue[0, ENTRY])
-        n = _drop_first(queue, n)
+        n = drop_first(queue, n)
         counts[PUSHED] += 1
         if entry < 0:
             n = _open(kind, gate, queue, n, ruler, shape, -1 - entry)

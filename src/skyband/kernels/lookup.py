@@ -54,6 +54,7 @@ from skyband.kernels.catalogue import (
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.cpm import CALLS, PUSHED, SCORED, VISITED, Ask
 from skyband.kernels.heap import Heap, heap_push, heap_sort, worse
+from skyband.kernels.queue import BOUND, ENTRY, drop_first, push
 from skyband.kernels.scan import TIME, Live, Published
 from skyband.kernels.score import Contents, Questions, place_score
 from skyband.kernels.slots import BLOCK
@@ -68,10 +69,6 @@ LONGEST = 1.0 + 3e-5
 BLUR = 1e-6
 REACH = 0.5 + BLUR
 STEP = 1.0 / STEPS
-
-# Columns of the queue.
-BOUND = 0
-ENTRY = 1
 
 # Columns of `Lookup.weights`: of a word, of all words after it, and what the word adds at most by level.
 OWN = 0
@@ -121,37 +118,6 @@ def make_lookup(pages: Pages, most_words: int = MOST_WORDS, most_entries: int = 
 
 
 @inlined
-def _push(queue: Floats, n: int, bound: float, entry: float) -> int:
-    """Put an entry into the queue; returns how many it has."""
-    i = n
-    while i > 0:
-        parent = (i - 1) >> 1
-        if queue[parent, BOUND] <= bound:
-            break
-        queue[i, BOUND], queue[i, ENTRY] = queue[parent, BOUND], queue[parent, ENTRY]
-        i = parent
-    queue[i, BOUND], queue[i, ENTRY] = bound, entry
-    return n + 1
-
-
-@inlined
-def _drop_first(queue: Floats, n: int) -> int:
-    """Take the entry with the least bound out of the queue; returns how many are left."""
-    n -= 1
-    bound, entry = queue[n, BOUND], queue[n, ENTRY]
-    i, child = 0, 1
-    while child < n:
-        if child + 1 < n and queue[child + 1, BOUND] < queue[child, BOUND]:
-            child += 1
-        if bound <= queue[child, BOUND]:
-            break
-        queue[i, BOUND], queue[i, ENTRY] = queue[child, BOUND], queue[child, ENTRY]
-        i, child = child, 2 * child + 1
-    queue[i, BOUND], queue[i, ENTRY] = bound, entry
-    return n
-
-
-@inlined
 def _distance(outlook: Floats, left: float, bottom: float, side: float) -> float:
     """No more than the distance to any place in a cell, as a share of the diagonal."""
     dx = max(left - outlook[X], outlook[X] - (left + side), BLUR) - BLUR
@@ -187,7 +153,7 @@ def _open(nodes: Int32s, cells: Int64s, quarters: int, rank: int, lookup: Lookup
             far = _distance(outlook, left + (i & 1) * side, bottom + (i >> 1) * side, side)
             bound = _bound(alpha, far, _most_relevant(own, rest, (nodes[row, LARGEST] >> SIZE_BITS) * STEP))
             if bound <= gate:
-                n = _push(queue, n, bound, row * float(MOST_WORDS) + rank)
+                n = push(queue, n, bound, row * float(MOST_WORDS) + rank)
     return n
 
 
@@ -276,7 +242,7 @@ def _read(heads: Int32s, row: int, rank: int, entries: Int64s, lookup: Lookup, n
         relevance = _relevant(entries[at, SAID], own, rest, _gain(entries[at, SAID], rank, n_words, weights, words))
         bound = _bound(alpha, _far(entries[at, MESSAGE], x, y, x_unit, y_unit), relevance)
         if bound <= gate:
-            n = _push(queue, n, bound, -1.0 - (at * float(MOST_WORDS) + rank))
+            n = push(queue, n, bound, -1.0 - (at * float(MOST_WORDS) + rank))
     return n
 
 
@@ -388,7 +354,7 @@ def _walk(pages: Pages, questions: Questions, published: Published, ask: Ask, lo
             break
         else:
             entry = int(queue[0, ENTRY])
-            n = _drop_first(queue, n)
+            n = drop_first(queue, n)
             n_popped += 1
             if entry < 0:
                 p = _index(entries, (-1 - entry) // MOST_WORDS, base)
