@@ -1,0 +1,1 @@
+"""Ranges: the k best objects by y among those whose x lies in a subscription's range, kept by painting messages."""
