@@ -264,6 +264,16 @@ def test_a_batch_does_not_repeat_what_stays() -> None:
     assert per_object(heard) == {(0, 0): 1, (0, 2): 1}
 
 
+def test_a_batch_counts_what_has_moved_without_another_y() -> None:
+    # 1 goes and 2 moves within the range: of four with the same y, 0 is the third that is left.
+    asked = Asked(np.array([[-9.0, 2.0]]), np.array([3]))
+    world = World(asked, 4, by(Plan("dense"), batch=True))
+    world.paint(changes_of([(i, 0.0, 0.0) for i in range(4)]))
+    gone = np.array([False, True])
+    world.paint(ObjectChanges(np.array([1, 2]), np.array([[0.0], [1.0]]), np.zeros(2), gone, np.array([2])))
+    assert world.lists == [{0: 0.0, 2: 0.0, 3: 0.0}]
+
+
 def test_unicast_has_no_form_for_batches() -> None:
     with pytest.raises(ValueError, match="no form for batches"):
         World(Asked(np.zeros((0, 2)), np.zeros(0, np.int64)), 1, by(Plan("unicast"), batch=True))

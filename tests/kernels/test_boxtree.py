@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from skyband.kernels.boxbuild import build, check_trees, dismantle, n_packed
+from skyband.kernels.boxkeys import curve_keys, float_key, float_keys
 from skyband.kernels.boxsearch import any_inside, count_inside, first_k, least, report, snap
 from skyband.kernels.boxtree import (
     FANOUT,
@@ -13,16 +15,9 @@ from skyband.kernels.boxtree import (
     LEAF,
     PACKED,
     Trees,
-    build,
-    check_trees,
-    curve_keys,
-    dismantle,
-    float_key,
-    float_keys,
     insert_item,
     insert_items,
     make_trees,
-    n_packed,
     remove_item,
     remove_items,
     set_coordinate,

@@ -64,9 +64,11 @@ def expose(batch: Batch, servers: Servers, groups: Audience, exposed: Int64s, ea
         else:
             set_y(servers, object, batch.new[i])
         update = Update(object, batch.event[i], batch.old[i], batch.new[i])
+        # What has moved without another y ranks before the place that it leaves, where it has the same tie.
+        tie = servers.tie[object] + (object != batch.known[i])
         for g in range(len(groups.group)):
             style = Style(groups.group[g], groups.k[g], groups.sparse, groups.most[g])
-            look_around(servers, servers.x[object], batch.old[i], servers.tie[object], style.k, easel, easel.around)
+            look_around(servers, servers.x[object], batch.old[i], tie, style.k, easel, easel.around)
             if style.sparse:
                 find_reach(style, groups.trees, easel.around, servers.x[object], easel)
             sweep_up(style, servers, groups.trees, update, exposed[g], easel, nothing)

@@ -2,7 +2,8 @@
 
 B+-trees over (key, slot) pairs. A node holds up to 32 entries, dimension by dimension, so that 32 comparisons are one
 short loop over contiguous numbers. An entry of an inner node has the least pair, the bounding box and the number of the
-items below it. Many trees share one pool of nodes; `skyband.kernels.boxsearch` asks them.
+items below it. Many trees share one pool of nodes. `skyband.kernels.boxsearch` asks them, `boxkeys` has their keys, and
+`boxbuild` makes whole ones.
 
 Invariants: the pairs of a tree ascend and are distinct; least pairs, boxes and numbers are exact after every update; no
 node is empty, and a root that is no leaf has two children or more; every node is in one tree or free, once. Unused
@@ -12,7 +13,6 @@ A split leaves 16 entries in a node, and it takes 16 more to split it again: no 
 than HIGHEST, whatever is removed in between.
 """
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -108,51 +108,6 @@ def make_trees(dims: int, n_trees: int = 1, n_leaves: int = 0, n_inners: int = 0
     )
 
 
-def float_keys(values: Floats) -> Int64s:
-    """Whole numbers in the order of these numbers."""
-    bits = (np.ascontiguousarray(values, np.float64) + 0.0).view(np.int64)
-    return np.where(bits < 0, bits ^ LAST, bits)
-
-
-@inlined
-def float_key(value: float) -> int:
-    """The same for one number."""
-    bits = int(np.float64(value + 0.0).view(np.int64))
-    return bits ^ LAST if bits < 0 else bits
-
-
-@cache
-def _spread(dims: int) -> Int64s:
-    """Each byte with `dims - 1` zeros between its bits."""
-    return np.array([sum((byte >> i & 1) << (i * dims) for i in range(8)) for byte in range(256)], np.int64)
-
-
-def curve_keys(points: Floats, extent_low: Floats, extent_high: Floats) -> Int64s:
-    """Places along a Z-order curve over an extent, in cells of 63 // D bits each; what lies outside is clamped."""
-    keys = np.zeros(len(points), np.int64)
-    # The kernel would be compiled anew for arrays that are read-only or have gaps.
-    points = np.require(points, np.float64, ["C", "W"])
-    _add_curve_keys(points, extent_low, extent_high, _spread(points.shape[1]), keys)
-    return keys
-
-
-@kernel
-def _add_curve_keys(points: Floats, low: Floats, high: Floats, spread: Int64s, keys: Int64s) -> None:
-    n, dims = points.shape
-    bits = 63 // dims
-    n_cells = 2.0**bits
-    last = np.nextafter(n_cells, 0.0)
-    for j in range(dims):
-        # Halves: the width of an extent may be more than the largest number.
-        origin, width = low[j] * 0.5, high[j] * 0.5 - low[j] * 0.5
-        if width > 0.0:
-            for i in range(n):
-                share = min(max(points[i, j] * 0.5 - origin, 0.0), width) / width
-                cell = int(min(share * n_cells, last))
-                for shift in range(0, bits, 8):
-                    keys[i] |= spread[(cell >> shift) & 255] << (shift * dims + j)
-
-
 @inlined
 def _copy(key: Int64s, slot: Int64s, low: Floats, high: Floats, source: int, target: int) -> None:
     """Copy an entry within a node."""
@@ -173,7 +128,7 @@ def _clear(key: Int64s, slot: Int64s, low: Floats, high: Floats, since: int) -> 
 
 
 @kernel
-def _take_leaf(leaves: Leaves, free: Int64s, n_free: Int64s) -> int:
+def take_leaf(leaves: Leaves, free: Int64s, n_free: Int64s) -> int:
     """A free leaf, empty; there is one."""
     n_free[LEAF] -= 1
     node = free[n_free[LEAF]]
@@ -183,7 +138,7 @@ def _take_leaf(leaves: Leaves, free: Int64s, n_free: Int64s) -> int:
 
 
 @kernel
-def _take_inner(inners: Inners, free: Int64s, n_free: Int64s) -> int:
+def take_inner(inners: Inners, free: Int64s, n_free: Int64s) -> int:
     """A free inner node, empty; there is one."""
     n_free[INNER] -= 1
     node = free[n_free[INNER]]
@@ -195,7 +150,7 @@ def _take_inner(inners: Inners, free: Int64s, n_free: Int64s) -> int:
 
 
 @inlined
-def _give_back(free: Int64s, n_free: Int64s, kind: int, node: int) -> None:
+def give_back(free: Int64s, n_free: Int64s, kind: int, node: int) -> None:
     free[n_free[kind]] = node
     n_free[kind] += 1
 
@@ -236,7 +191,7 @@ def _edge(values: Floats, is_low: bool) -> float:
 
 
 @kernel
-def _summarise(leaves: Leaves, level: int, parent: int, at: int, inners: Inners) -> None:
+def summarise(leaves: Leaves, level: int, parent: int, at: int, inners: Inners) -> None:
     """Write the least pair, the box and the number of items of a child, which is at this level, into its parent."""
     child, is_leaf, below = inners.child[parent, at], level == 0, 0
     inners.key[parent, at] = leaves.key[child, 0] if is_leaf else inners.key[child, 0]
@@ -299,20 +254,20 @@ def _split(trees: Trees, t: int) -> None:
     while top <= height and inners.length[nodes[top]] == FANOUT:
         top += 1
     if top > height:
-        root = _take_inner(inners, trees.free_inner, n_free)
+        root = take_inner(inners, trees.free_inner, n_free)
         _add_child(inners, root, 0, trees.root[t])
         nodes[top], ats[top], trees.root[t], trees.height[t] = root, 0, root, top
     for level in range(top - 1, -1, -1):
         node, parent, at = nodes[level], nodes[level + 1], ats[level + 1]
         if level == 0:
-            other = _take_leaf(leaves, trees.free_leaf, n_free)
+            other = take_leaf(leaves, trees.free_leaf, n_free)
             _halve_leaf(leaves, node, other)
         else:
-            other = _take_inner(inners, trees.free_inner, n_free)
+            other = take_inner(inners, trees.free_inner, n_free)
             _halve_inner(inners, node, other)
         _add_child(inners, parent, at + 1, other)
-        _summarise(leaves, level, parent, at, inners)
-        _summarise(leaves, level, parent, at + 1, inners)
+        summarise(leaves, level, parent, at, inners)
+        summarise(leaves, level, parent, at + 1, inners)
         if ats[level] >= HALF:
             nodes[level] = other
             ats[level] -= HALF
@@ -368,7 +323,7 @@ def insert_item(trees: Trees, t: int, key: int, slot: int, low: Floats, high: Fl
     if trees.height[t] < 0:
         if n_free[LEAF] == 0:
             return False
-        trees.root[t], trees.height[t] = _take_leaf(leaves, trees.free_leaf, n_free), 0
+        trees.root[t], trees.height[t] = take_leaf(leaves, trees.free_leaf, n_free), 0
     _find(leaves, inners, trees.root[t], trees.height[t], key, slot, path)
     if leaves.length[path[NODE, 0]] == FANOUT:
         if n_free[LEAF] == 0 or n_free[INNER] <= trees.height[t]:
@@ -422,9 +377,9 @@ def _drop(trees: Trees, height: int) -> int:
     n_left = _drop_item(trees.leaves, path[NODE, 0], path[AT, 0])
     while n_left == 0:
         if level == 0:
-            _give_back(trees.free_leaf, n_free, LEAF, path[NODE, 0])
+            give_back(trees.free_leaf, n_free, LEAF, path[NODE, 0])
         else:
-            _give_back(trees.free_inner, n_free, INNER, path[NODE, level])
+            give_back(trees.free_inner, n_free, INNER, path[NODE, level])
         level += 1
         n_left = _drop_child(trees.inners, path[NODE, level], path[AT, level]) if level <= height else 1
     return level
@@ -449,7 +404,7 @@ def remove_item(trees: Trees, t: int, key: int, slot: int) -> bool:
     if level > height:
         root = height = -1
     while height > 0 and inners.length[root] == 1:
-        _give_back(trees.free_inner, trees.n_free, INNER, root)
+        give_back(trees.free_inner, trees.n_free, INNER, root)
         root, height = inners.child[root, 0], height - 1
     trees.root[t], trees.height[t] = root, height
     trees.size[t] -= 1
@@ -495,137 +450,3 @@ def set_coordinates(since: int, trees: Trees, t: int, keys: Int64s, slots: Int64
         if not set_coordinate(trees, t, keys[i], slots[i], dim, values[i]):
             return i
     return len(keys)
-
-
-def n_packed(n: int) -> tuple[int, int]:
-    """How many leaves and inner nodes this many items are built into."""
-    n_leaves = n_inners = 0
-    if n > 0:
-        n_leaves = wide = -(-n // PACKED)
-        while wide > 1:
-            wide = -(-wide // PACKED)
-            n_inners += wide
-    return n_leaves, n_inners
-
-
-@kernel
-def build(
-    trees: Trees, t: int, keys: Int64s, slots: Int64s, low: Floats, high: Floats, order: Int64s, nodes: Int64s
-) -> None:
-    """Build an empty tree from items in order of their pairs; `n_packed` nodes are free, `nodes` has room for them."""
-    leaves, n = trees.leaves, len(order)
-    wide = -(-n // PACKED)
-    for i in range(wide):
-        node = nodes[i] = _take_leaf(leaves, trees.free_leaf, trees.n_free)
-        first, end = i * n // wide, (i + 1) * n // wide
-        for at in range(end - first):
-            item = order[first + at]
-            leaves.key[node, at], leaves.slot[node, at] = keys[item], slots[item]
-            for j in range(low.shape[1]):
-                leaves.high[node, j, at] = high[item, j]
-                leaves.low[node, j, at] = low[item, j]
-        leaves.length[node] = end - first
-    height = min(wide, 1) - 1
-    while wide > 1:
-        wide, height = _build_level(trees, height, wide, nodes), height + 1
-    trees.root[t], trees.height[t], trees.size[t] = nodes[0] if n > 0 else -1, height, n
-
-
-@inlined
-def _build_level(trees: Trees, level: int, n: int, nodes: Int64s) -> int:
-    """Replace the first n of `nodes`, which are at this level, by their parents; returns how many those are."""
-    inners, wide = trees.inners, -(-n // PACKED)
-    for i in range(wide):
-        node = _take_inner(inners, trees.free_inner, trees.n_free)
-        first, end = i * n // wide, (i + 1) * n // wide
-        for at in range(end - first):
-            inners.child[node, at] = nodes[first + at]
-            _summarise(trees.leaves, level, node, at, inners)
-        inners.length[node] = end - first
-        nodes[i] = node
-    return wide
-
-
-@kernel
-def dismantle(trees: Trees, t: int, keys: Int64s, slots: Int64s, low: Floats, high: Floats) -> None:
-    """Empty a tree and write its items down in order; `low` and `high` may be the same array."""
-    nodes, ats, inners, leaves = trees.path[NODE], trees.path[AT], trees.inners, trees.leaves
-    height, n = trees.height[t], 0
-    level = height
-    if level >= 0:
-        nodes[level], ats[level] = trees.root[t], 0
-    while 0 <= level <= height:
-        node, at = nodes[level], ats[level]
-        if level == 0:
-            for i in range(leaves.length[node]):
-                keys[n], slots[n] = leaves.key[node, i], leaves.slot[node, i]
-                for j in range(low.shape[1]):
-                    high[n, j] = leaves.high[node, j, i]
-                    low[n, j] = leaves.low[node, j, i]
-                n += 1
-        if level == 0 or at == inners.length[node]:
-            if level == 0:
-                _give_back(trees.free_leaf, trees.n_free, LEAF, node)
-            else:
-                _give_back(trees.free_inner, trees.n_free, INNER, node)
-            level += 1
-        else:
-            ats[level] += 1
-            level -= 1
-            nodes[level], ats[level] = inners.child[node, at], 0
-    trees.root[t], trees.height[t], trees.size[t] = -1, -1, 0
-
-
-def check_trees(trees: Trees) -> None:
-    """Assert the invariants."""
-    leaves, inners = [], []
-    for t in range(len(trees.root)):
-        if trees.height[t] < 0:
-            assert trees.root[t] == -1
-            assert trees.size[t] == 0
-            continue
-        level = [int(trees.root[t])]
-        for height in range(int(trees.height[t]), 0, -1):
-            inners += level
-            assert height < trees.height[t] or trees.inners.length[level[0]] > 1
-            level = [child for node in level for child in _check_inner(trees, node, height)]
-        leaves += level
-        pairs = [pair for node in level for pair in _check_leaf(trees, node)]
-        assert pairs == sorted(set(pairs))
-        assert len(pairs) == trees.size[t]
-    for kind, used, free in ((LEAF, leaves, trees.free_leaf), (INNER, inners, trees.free_inner)):
-        assert sorted(used + free[: trees.n_free[kind]].tolist()) == list(range(len(free)))
-
-
-def _check_padding(node: int, entries: Leaves | Inners) -> int:
-    count = int(entries.length[node])
-    assert 0 < count <= FANOUT
-    assert (entries.key[node, count:] == LAST).all()
-    assert (entries.slot[node, count:] == LAST).all()
-    for side in (entries.low, entries.high):
-        assert np.isnan(side[node, :, count:]).all()
-        assert np.isfinite(side[node, :, :count]).all()
-    assert (entries.low[node, :, :count] <= entries.high[node, :, :count]).all()
-    return count
-
-
-def _check_leaf(trees: Trees, node: int) -> list[tuple[int, int]]:
-    count = _check_padding(node, trees.leaves)
-    return list(zip(trees.leaves.key[node, :count].tolist(), trees.leaves.slot[node, :count].tolist(), strict=True))
-
-
-def _check_inner(trees: Trees, node: int, height: int) -> list[int]:
-    inners = trees.inners
-    count = _check_padding(node, inners)
-    assert (inners.child[node, count:] == -1).all()
-    assert (inners.below[node, count:] == 0).all()
-    children = inners.child[node, :count].tolist()
-    for at, child in enumerate(children):
-        below: Leaves | Inners = trees.leaves if height == 1 else inners
-        assert inners.key[node, at] == below.key[child, 0]
-        assert inners.slot[node, at] == below.slot[child, 0]
-        assert np.array_equal(inners.low[node, :, at], np.nanmin(below.low[child], axis=1))
-        assert np.array_equal(inners.high[node, :, at], np.nanmax(below.high[child], axis=1))
-        n_items = trees.leaves.length[child] if height == 1 else inners.below[child].sum()
-        assert inners.below[node, at] == n_items
-    return children

@@ -128,7 +128,6 @@ def _paint_groups(
 @kernel
 def paint_changes(
     changes: Changes,
-    end: int,
     servers: Servers,
     groups: Audience,
     inquiry: Inquiry,
@@ -136,9 +135,9 @@ def paint_changes(
     easel: Easel,
     out: Messages,
 ) -> int:
-    """Apply and paint the changes before `end`; what is missing if there was no room for all."""
+    """Apply and paint the changes; what is missing if there was no room for all."""
     at = progress.at
-    for i in range(at[0], end):
+    for i in range(at[0], len(changes.object)):
         object = changes.object[i]
         while at[1] != _OVER:
             if at[1] == _DEPARTED or at[1] == _APPLIED:
@@ -153,7 +152,7 @@ def paint_changes(
                 at[0] = i
                 return NEEDS_NODES
         at[1] = _FRESH
-    at[0] = end
+    at[0] = len(changes.object)
     return DONE
 
 

@@ -46,7 +46,7 @@ def points_of(lo: Floats, hi: Floats) -> Floats:
     """The points of the subscription space for ranges, one row each."""
     n, dims = lo.shape
     points = np.empty((n, 2 * dims))
-    points[:, 0::2], points[:, 1::2] = np.maximum(lo, -FARTHEST), np.minimum(hi, FARTHEST)
+    points[:, 0::2], points[:, 1::2] = np.clip(lo, -FARTHEST, FARTHEST), np.clip(hi, -FARTHEST, FARTHEST)
     return points
 
 

@@ -105,10 +105,11 @@ class Update(NamedTuple):
 
 def make_easel(k: int) -> Easel:
     """Space for a k of up to this."""
-    pairs = [np.zeros(2) for _ in range(7)]
-    room = np.zeros(2 * k + 2, np.int64)
-    counts = [np.zeros(len(COUNTS), np.int64) for _ in range(2)]
-    return Easel(make_around(k), make_tiles(k), make_tiles(k), room, *pairs, *counts)
+    low, high, found_low, found_high, box_low, box_high, reach = np.zeros((7, 2))
+    boxes = (low, high, found_low, found_high, box_low, box_high)
+    counts, kept = np.zeros((2, len(COUNTS)), np.int64)
+    tiles = (make_tiles(k), make_tiles(k))
+    return Easel(make_around(k), *tiles, np.zeros(2 * k + 2, np.int64), *boxes, reach, counts, kept)
 
 
 @inlined

@@ -8,7 +8,7 @@ import numpy as np
 from skyband.engines.ranges.painter import Floats, Groups, Int64s, Objects
 from skyband.engines.ranges.server import Plan, Server, Shelf
 from skyband.kernels.batch import Batch, expose, make_views, send_lowered, send_raised
-from skyband.kernels.boxtree import float_keys
+from skyband.kernels.boxkeys import float_keys
 from skyband.kernels.events import Changes, hang
 from skyband.kernels.message import GONE, Messages
 from skyband.kernels.paint import Audience, Bools, Servers
@@ -72,7 +72,7 @@ class BatchServer(Server):
         for hi in changes.end.tolist():
             yield from self._paint_step(self._net(changes, lo, hi))
             lo = hi
-        yield from self._hand_over(0)
+        yield from self._outbox.hand_over()
 
     def _net(self, changes: ObjectChanges, lo: int, hi: int) -> Net:
         last = coalesced(changes, lo, hi)
@@ -95,7 +95,7 @@ class BatchServer(Server):
         self._hang(self._shelf, servers, self._first_changes(net))
         servers, audience = servers._replace(trees=self._shelf.boxes.trees), self._audience()
         exposed = np.zeros((len(audience.group), len(servers.y)), np.int64)
-        expose(batch, servers, audience, exposed, self._easel, self._out)
+        expose(batch, servers, audience, exposed, self._easel, self._outbox.messages)
         yield from self._tell(net, batch, servers, audience, exposed)
         n = self.objects.n
         self.objects.x[:n, 0], self.objects.y[:n], self.objects.alive[:n] = (
@@ -165,7 +165,9 @@ class BatchServer(Server):
         before = self._servers_before()
 
         def send(start: int) -> int:
-            return send_lowered(start, batch, g, servers, before, audience, self._views, self._easel, self._out)
+            return send_lowered(
+                start, batch, g, servers, before, audience, self._views, self._easel, self._outbox.messages
+            )
 
         return self._send(len(batch.object), send)
 
@@ -175,14 +177,16 @@ class BatchServer(Server):
         before, views, easel = self._servers_before(), self._views, self._easel
 
         def send(start: int) -> int:
-            return send_raised(start, slots, events, changed, g, servers, before, audience, views, easel, self._out)
+            return send_raised(
+                start, slots, events, changed, g, servers, before, audience, views, easel, self._outbox.messages
+            )
 
         return self._send(len(slots), send)
 
     def _send(self, n: int, send: Callable[[int], int]) -> Iterator[Messages]:
         done = 0
         while (done := send(done)) < n:
-            yield from self._hand_over(len(self._out.y) + 1 if int(self._out.length[0]) == 0 else 0)
+            yield from self._outbox.hand_over(0 if self._outbox.n else self._outbox.room + 1)
 
     @property
     def n_bytes(self) -> int:

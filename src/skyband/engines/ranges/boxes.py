@@ -5,20 +5,16 @@ from typing import Any, Literal, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from skyband.kernels.boxbuild import build, check_trees, dismantle, n_packed
+from skyband.kernels.boxkeys import curve_keys, float_keys
 from skyband.kernels.boxtree import (
     INNER,
     LEAF,
     Inners,
     Leaves,
     Trees,
-    build,
-    check_trees,
-    curve_keys,
-    dismantle,
-    float_keys,
     insert_items,
     make_trees,
-    n_packed,
     remove_items,
     set_coordinate,
 )

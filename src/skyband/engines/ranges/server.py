@@ -1,15 +1,16 @@
 """The server of the ranges paper: it knows the objects, and makes messages of their changes, in one dimension."""
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from skyband.engines.ranges.boxes import Boxes
+from skyband.engines.ranges.outbox import Outbox
 from skyband.engines.ranges.painter import Floats, Groups, Int64s, Objects
 from skyband.engines.ranges.sketch import Sketches
-from skyband.kernels.boxtree import Trees, float_keys
+from skyband.kernels.boxkeys import float_keys
+from skyband.kernels.boxtree import Trees
 from skyband.kernels.events import (
     DONE,
     NEEDS_MESSAGES,
@@ -19,7 +20,7 @@ from skyband.kernels.events import (
     make_progress,
     paint_changes,
 )
-from skyband.kernels.message import Messages, make_messages
+from skyband.kernels.message import Messages
 from skyband.kernels.paint import COUNTS, Audience, Servers, make_easel
 from skyband.kernels.slots import grown
 from skyband.kernels.sweep import ObjectChanges
@@ -85,10 +86,9 @@ class Server:
         self._shelf = Shelf(plan.servers)
         self._key = np.zeros(0, np.int64)
         self._easel = make_easel(1)
-        self._out = make_messages(1024, 1)
+        self._outbox = Outbox(1)
         self._points = np.zeros((0, 2))
         self._reported = np.zeros(0, np.int64)
-        self._counts: Counter[str] = Counter()
         self._sketches = Sketches(plan.sketch) if plan.sketch is not None else None
         self._shelf.divide(objects.x[: objects.n][objects.alive[: objects.n], 0])
         self._fill()
@@ -127,8 +127,8 @@ class Server:
         progress = make_progress()
         inquiry = Inquiry(self._points, self._reported, np.zeros(0, np.int64))
         while True:
-            end, groups = len(changes.object), self._audience()
-            missing = paint_changes(given, end, self._servers(), groups, inquiry, progress, self._easel, self._out)
+            servers, audience, out = self._servers(), self._audience(), self._outbox.messages
+            missing = paint_changes(given, servers, audience, inquiry, progress, self._easel, out)
             if missing == DONE:
                 break
             if missing == NEEDS_NODES:
@@ -138,8 +138,8 @@ class Server:
                 inquiry = inquiry._replace(slots=self._reported)
             else:
                 assert missing == NEEDS_MESSAGES
-                yield from self._hand_over(int(progress.at[3]))
-        yield from self._hand_over(0)
+                yield from self._outbox.hand_over(int(progress.at[3]))
+        yield from self._outbox.hand_over()
 
     def _make_ready(self, changes: ObjectChanges) -> None:
         """Room for the objects of these changes and for the largest k, and servers that share the work evenly."""
@@ -181,30 +181,15 @@ class Server:
         """What is known of the subscriptions: their points, or a sketch of them."""
         return self.groups.points.trees if self._sketches is None else self._sketches.boxes.trees
 
-    def _hand_over(self, needed: int) -> Iterator[Messages]:
-        """Give what was painted; there is room for this many afterwards."""
-        n = int(self._out.length[0])
-        if n > 0:
-            self._counts["messages"] += n
-            yield self._out
-            self._out.length[0] = 0
-        if needed > len(self._out.y):
-            self._out = make_messages(2 * needed, 1)
-
     def costs(self) -> dict[str, int]:
         """What was counted since this was last asked for."""
-        for name, count in zip(COUNTS, self._easel.counts.tolist(), strict=True):
-            self._counts[name] += count
-        self._easel.counts[:] = 0
-        told = {name: count for name, count in self._counts.items() if count}
-        self._counts.clear()
-        return told
+        return self._outbox.costs(COUNTS, self._easel.counts)
 
     @property
     def n_bytes(self) -> int:
-        own = [self._key, self._points, self._reported, *self._out]
+        own = [self._key, self._points, self._reported]
         sketched = self._sketches.boxes.n_bytes if self._sketches is not None else 0
-        return self._shelf.boxes.n_bytes + sketched + sum(array.nbytes for array in own)
+        return self._shelf.boxes.n_bytes + sketched + self._outbox.n_bytes + sum(array.nbytes for array in own)
 
     def check(self) -> None:
         """Assert that every server has its objects, as they are."""

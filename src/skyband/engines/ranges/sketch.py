@@ -56,7 +56,8 @@ class Sketches:
     def _enlarge(self, group: int, points: Floats) -> None:
         low, high = self._covers[group]
         for point in points:
-            growth = np.maximum(low - point, point - high).max(axis=1, initial=-np.inf)
+            # Halves, since sides may be as far apart as numbers are.
+            growth = np.maximum(low * 0.5 - point * 0.5, point * 0.5 - high * 0.5).max(axis=1, initial=-np.inf)
             least = int(growth.argmin())
             low[least], high[least] = np.minimum(low[least], point), np.maximum(high[least], point)
 
