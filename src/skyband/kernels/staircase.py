@@ -45,15 +45,19 @@ def make_tiles(k: int) -> Tiles:
 
 @inlined
 def _lay(tiles: Tiles, l_low: float, l_high: float, r_low: float, r_high: float) -> None:
-    """Add a tile at the east end; ends of l and the bottom are meant as they are, `r_high` too."""
+    """Add a tile next to the last one, to the east of it or to the west; one that is empty is left out."""
     if l_low > l_high or r_low > r_high:
         return
     n = tiles.length[0]
     if n > 0:
         low, high = tiles.low[n - 1], tiles.high[n - 1]
-        if low[1] == r_low and high[1] == r_high and above(high[0]) == l_low:
-            high[0] = l_high
-            return
+        if low[1] == r_low and high[1] == r_high:
+            if above(high[0]) == l_low:
+                high[0] = l_high
+                return
+            if above(l_high) == low[0]:
+                low[0] = l_low
+                return
     tiles.low[n, 0], tiles.low[n, 1] = l_low, r_low
     tiles.high[n, 0], tiles.high[n, 1] = l_high, r_high
     tiles.length[0] = n + 1
@@ -144,25 +148,9 @@ def _lay_combined(a: Around, b: Around, c: Around, minus: bool, k: int, x: float
             bottom = max(x, above(top_b))
         else:
             top = max(top, min(top_b, top_c))
-        _lay_west(tiles, above(step), l_high, bottom, top)
+        _lay(tiles, above(step), l_high, bottom, top)
         l_high = step
     _turn(tiles)
-
-
-@inlined
-def _lay_west(tiles: Tiles, l_low: float, l_high: float, r_low: float, r_high: float) -> None:
-    """Add a tile at the west end, of tiles that are sorted from the east."""
-    if l_low > l_high or r_low > r_high:
-        return
-    n = tiles.length[0]
-    if n > 0:
-        low, high = tiles.low[n - 1], tiles.high[n - 1]
-        if low[1] == r_low and high[1] == r_high and above(l_high) == low[0]:
-            low[0] = l_low
-            return
-    tiles.low[n, 0], tiles.low[n, 1] = l_low, r_low
-    tiles.high[n, 0], tiles.high[n, 1] = l_high, r_high
-    tiles.length[0] = n + 1
 
 
 @inlined

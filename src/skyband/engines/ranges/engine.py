@@ -16,6 +16,7 @@ from skyband.engines.ranges.server import Algorithm, Plan, Server
 from skyband.engines.ranges.sloped import Sloped
 from skyband.engines.ranges.subscribers import Subscribers
 from skyband.engines.ranges.wire import message_schema, message_table
+from skyband.engines.scan.ranges import Known
 from skyband.kernels.inbox import keep_in_time
 from skyband.kernels.message import Messages
 from skyband.kernels.slots import grown
@@ -49,16 +50,6 @@ def check_plan(plan: Plan, shape: Shape, dims: int) -> None:
         raise ValueError(
             "Boxes in more than one dimension are painted by the algorithm sparse without an epsilon, or by unicast."
         )
-
-
-class Known(NamedTuple):
-    """Objects as a snapshot keeps them."""
-
-    ids: Any
-    ts: Int64s
-    x: npt.NDArray[np.float64]
-    y: npt.NDArray[np.float64]
-    alive: npt.NDArray[np.bool_]
 
 
 @register
