@@ -23,7 +23,7 @@ class Scale(NamedTuple):
     batch. `sloped` is the setting of appendix D, whose k go to 15.
     """
 
-    setting: Setting = Setting(M, 50_000, batch=50, patience=60.0)
+    setting: Setting = Setting(M, 20_000, batch=50, patience=15.0)
     ks: tuple[int, ...] = KS
     ms: tuple[int, ...] = (200_000, 2_000_000, 5_000_000)
     growth: tuple[int, ...] = (200_000, 1_000_000, 2_000_000, 5_000_000)
