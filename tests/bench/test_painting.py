@@ -194,7 +194,8 @@ def test_sloped_rows_agree_and_have_more_to_tell(runs: dict[str, list[Row]]) -> 
 
 def test_the_full_scale_is_that_of_section_5() -> None:
     scale = SCALES["full"]
-    assert scale.setting[:3] == (2_000_000, 50_000, 10_000)
+    assert scale.setting[:3] == (2_000_000, 20_000, 10_000)
+    assert (scale.n_exact, scale.n_calls) == (50_000, 50_000)
     assert (scale.ks, scale.ms, scale.k) == ((1, 2, 5, 10, 15, 20), (200_000, 2_000_000, 5_000_000), 10)
     assert (scale.n_zones, scale.n_nodes, scale.n_batch, scale.n_few) == (1_000, 20_000, 50_000, 1_000)
     assert scale.table4 == ranges_table4.MS

@@ -32,10 +32,19 @@ def _workload(**options: Any) -> tuple[pa.Table, pa.Table]:
 
 @pytest.mark.parametrize("granularity", ["batch", "publication"])
 @pytest.mark.parametrize(
-    "options", [{}, {"algorithm": "dense"}, {"algorithm": "unicast"}, {"epsilon": 1.0}, {"batch": False}], ids=str
+    ("dims", "options"),
+    [
+        (1, {}),
+        (1, {"algorithm": "dense"}),
+        (1, {"algorithm": "unicast"}),
+        (1, {"epsilon": 1.0}),
+        (1, {"batch": False}),
+        (2, {}),
+        (2, {"algorithm": "unicast"}),
+    ],
+    ids=str,
 )
-@pytest.mark.parametrize("dims", [1, 2])
-def test_tops_from_messages_alone(options: Row, granularity: Granularity, dims: int) -> None:
+def test_tops_from_messages_alone(dims: int, options: Row, granularity: Granularity) -> None:
     subscriptions, publications = _workload(
         n_subscriptions=30, n_objects=25, n_events=60, dims=dims, k=3, delete_share=0.2, move_share=0.1
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from skyband.bench.benchmark import Benchmark, Column, Progress, Size
 from skyband.bench.painting import DENSE, SPARSE
 from skyband.bench.painting_trial import series
-from skyband.bench.painting_view import APPROACH, EVENTS, MICROSECONDS, SCALES, K, plot, shown
+from skyband.bench.painting_view import APPROACH, EVENTS, MICROSECONDS, RATIO, SCALES, K, plot, shown
 from skyband.bench.row import Row
 
 N_OBJECTS: dict[Size, tuple[int, ...]] = {
@@ -33,6 +33,7 @@ BENCHMARK = Benchmark(
         APPROACH,
         K,
         MICROSECONDS,
+        RATIO,
         shown("messages", "messages"),
         shown("first_k", "first_k"),
         shown("min_y", "min_y"),
