@@ -18,6 +18,7 @@ from skyband.bench.painting import (
     UNICAST,
     Approach,
     Crowd,
+    Relax,
     Setting,
     World,
     loosened,
@@ -100,6 +101,24 @@ def test_costs_keep_their_promises(k: int) -> None:
     assert "bytes" not in told["CN-Relax"]
     assert all(row["measures"]["events"] == 20 and len(row["latencies"]) == 2 for row in rows.values())
     assert rows["Unicast"]["measures"]["ratio_us"] == 1.0
+
+
+def test_whoever_keeps_all_that_cn_relax_sends_has_the_right_top() -> None:
+    world, k = make_world(SETTING), 3
+    held: list[dict[int, float]] = []
+    for low, high in world.points:
+        inside = np.flatnonzero((low <= world.x[:, 0]) & (world.x[:, 0] <= high))
+        held.append(dict(zip(inside.tolist(), world.y[inside].tolist(), strict=True)))
+    for messages in Relax().paint(world.changes):
+        for i in range(int(messages.length[0])):
+            inside = (messages.low[i] <= world.points) & (world.points <= messages.high[i])
+            for subscription in np.flatnonzero(inside.all(axis=1)).tolist():
+                held[subscription][int(messages.object[i])] = float(messages.y[i])
+    y = world.y.copy()
+    y[world.changes.object] = world.changes.y
+    for own, (low, high) in zip(held, world.points, strict=True):
+        inside = np.flatnonzero((low <= world.x[:, 0]) & (world.x[:, 0] <= high))
+        assert sorted(own.values())[:k] == sorted(y[inside].tolist())[:k]
 
 
 def test_messages_of_paint_dense_do_not_depend_on_subscriptions() -> None:
