@@ -44,9 +44,10 @@ check: $(READY) ## Check lint, format, types and layers.
 	@echo "==> check: layers (import-linter)"
 	@$(BIN)/lint-imports
 
+# What is tested of benchmarks is the same without the JIT, and coverage runs it.
 fast: $(READY) ## Run the tests with compiled kernels.
 	@echo "==> fast: the tests, kernels compiled (the first run compiles them)"
-	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2 --dist worksteal
+	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/bench
 
 coverage: $(READY) ## Run the tests with the JIT off and measure branch coverage, at least 90%.
 	@echo "==> coverage: the tests, JIT off, branches counted"

@@ -1,7 +1,9 @@
 """Hypothesis profiles: how hard the random tests try, chosen by SKYBAND_PROFILE (dev, ci, coverage, soak, hunt)."""
 
 import os
+from collections import defaultdict
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 # No deadline and no complaint of slowness: the first example of a test may compile a kernel.
@@ -24,3 +26,21 @@ settings.register_profile(
     phases=[Phase.generate],
 )
 settings.load_profile(os.environ.get("SKYBAND_PROFILE", "dev"))
+
+# Without the JIT a test is run for so many of its parameters, spread evenly: all of them are run compiled.
+MOST_WITHOUT_JIT = 6
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out most parameters of a test in the coverage run, which takes several times as long for each."""
+    if os.environ.get("SKYBAND_PROFILE") != "coverage":
+        return
+    by_test: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        by_test[item.nodeid.split("[")[0]].append(item)
+    kept = set()
+    for same in by_test.values():
+        n = min(len(same), MOST_WITHOUT_JIT)
+        kept |= {same[i * (len(same) - 1) // max(n - 1, 1)] for i in range(n)}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
