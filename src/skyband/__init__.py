@@ -4,6 +4,7 @@ Register standing questions, publish, and learn exactly how every answer changed
 """
 
 import importlib
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -56,7 +57,14 @@ def open(
 
     plain = Settings()
     settings = plain._replace(window=window or plain.window, bounds=bounds or plain.bounds, words=words)
-    return find_engine(family, engine)(settings, granularity=granularity, on_error=on_error, **options)
+    found = find_engine(family, engine)
+    try:
+        return found(settings, granularity=granularity, on_error=on_error, **options)
+    except TypeError as error:
+        unknown = re.search("unexpected keyword argument '(.*)'", str(error))
+        if unknown is None:
+            raise
+        raise ValueError(f"The engine {engine} of the family {family} has no option {unknown[1]!r}.") from None
 
 
 def restore(folder: "str | Path") -> "AnyEngine":

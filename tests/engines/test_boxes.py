@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from skyband.engines.ranges.boxes import BEYOND, GROWTH, SHRINKAGE, Boxes, extent_of
+from skyband.engines.ranges.boxes import BEYOND, GROWTH, SHRINKAGE, Boxes, Order, extent_of
 from skyband.kernels.boxsearch import count_inside, report, snap
 
 Floats = npt.NDArray[np.float64]
@@ -65,10 +65,10 @@ def draw(kind: str, random: np.random.Generator, n: int, dims: int) -> Floats:
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("kind", ["normal", "same", "few", "huge"])
-def test_random_batches(kind: str, order: str) -> None:
+def test_random_batches(kind: str, order: Order) -> None:
     random = np.random.default_rng([len(kind), len(order)])
     for dims in (1, 2, 4):
-        known, next_slot = Known(Boxes(dims, 2, order), 2), 0  # type: ignore[arg-type]
+        known, next_slot = Known(Boxes(dims, 2, order), 2), 0
         for size in (1, 3, 40, 2, 300, 20, 0, 1):
             tree = int(random.integers(2))
             known.add(tree, np.arange(next_slot, next_slot + size), draw(kind, random, size, dims))
@@ -85,10 +85,10 @@ def test_random_batches(kind: str, order: str) -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_many_single_additions(order: str) -> None:
+def test_many_single_additions(order: Order) -> None:
     """Nodes are added as they are needed, and the curve is laid anew as the points spread."""
     random = np.random.default_rng(2)
-    known = Known(Boxes(2, 1, order), 1)  # type: ignore[arg-type]
+    known = Known(Boxes(2, 1, order), 1)
     for slot in range(300):
         known.add(0, np.array([slot]), random.normal(size=(1, 2)) * slot)
     known.check()

@@ -8,7 +8,7 @@ from skyband.bench.benchmark import Column, Progress
 from skyband.bench.figure import Plot
 from skyband.bench.painting import DENSE, SEED, Approach, Crowd, Setting, World, plant
 from skyband.bench.painting_trial import MESSAGE_BYTES, UNICAST_BYTES, Trial, contest
-from skyband.bench.painting_view import Scale, plot, relative, shown
+from skyband.bench.painting_view import APPROACH, EVENTS, MICROSECONDS, K, Scale, plot, relative, shown
 from skyband.bench.paper import average
 from skyband.bench.row import Row
 from skyband.engines.ranges.painter import Floats, Int64s
@@ -104,6 +104,8 @@ def carried(
 
 
 TRAFFIC: tuple[Column, ...] = (
+    K,
+    APPROACH,
     shown("overlay bytes", "overlay_bytes"),
     relative("ratio", "overlay_bytes"),
     shown("IP bytes", "ip_bytes"),
@@ -111,6 +113,10 @@ TRAFFIC: tuple[Column, ...] = (
     shown("IP bytes if sent straight", "straight_ip_bytes"),
     shown("overlay bytes to the server", "way_overlay"),
     shown("IP bytes to the server", "way_ip"),
+    shown("messages", "messages"),
+    shown("bytes from the server", "bytes"),
+    MICROSECONDS,
+    EVENTS,
 )
 
 

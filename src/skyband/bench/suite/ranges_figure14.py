@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from skyband.bench.benchmark import Benchmark, Progress, Size
 from skyband.bench.painting import DENSE, RELAX, SPARSE, UNICAST, loosened, make_world
 from skyband.bench.painting_traffic import TRAFFIC, carried, traffic_plots
-from skyband.bench.painting_view import APPROACH, EVENTS, MICROSECONDS, SCALES, K, shown
+from skyband.bench.painting_view import SCALES
 from skyband.bench.row import Row
 
 APPROACHES = (UNICAST, DENSE, SPARSE, loosened(SPARSE, 1.0), RELAX)
@@ -23,14 +23,6 @@ BENCHMARK = Benchmark(
     name="ranges-figure14",
     summary="Figure 14 of the ranges paper: overlay and IP traffic in the broker network for a change, by k.",
     measure=measure,
-    columns=(
-        K,
-        APPROACH,
-        *TRAFFIC,
-        shown("messages", "messages"),
-        shown("bytes from the server", "bytes"),
-        MICROSECONDS,
-        EVENTS,
-    ),
+    columns=TRAFFIC,
     plots=traffic_plots("Figure 14", [approach.label for approach in APPROACHES]),
 )

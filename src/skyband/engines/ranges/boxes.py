@@ -21,6 +21,7 @@ from skyband.kernels.boxtree import (
 
 Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
+Order = Literal["first", "curve"]
 ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
 
 # A tree is built anew when a batch is at least this share of it, when it has become this many times as large since its
@@ -41,9 +42,7 @@ class Boxes:
     what lies close together. Coordinates are finite. `trees` is for the kernels, and is another one after an addition.
     """
 
-    def __init__(
-        self, dims: int, n_trees: int = 1, order: Literal["first", "curve"] = "first", boxes: bool = False
-    ) -> None:
+    def __init__(self, dims: int, n_trees: int = 1, order: Order = "first", boxes: bool = False) -> None:
         self.dims = dims
         self.order = order
         self.trees = make_trees(dims, n_trees, boxes=boxes)

@@ -52,6 +52,14 @@ def check_plan(plan: Plan, shape: Shape, dims: int) -> None:
         )
 
 
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and 0.0 <= value <= 1.0
+
+
 @register
 class RangesPaint(Engine[Subscriptions, Publications]):
     """Range top-k over changing objects, by painting the region of the subscriptions that a change concerns.
@@ -99,12 +107,12 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         super().__init__(*args, **options)
         if algorithm not in get_args(Algorithm):
             raise ValueError(f"The algorithm is {', '.join(get_args(Algorithm))}, not {algorithm!r}.")
-        if not 0.0 <= epsilon <= 1.0:
+        if not _is_share(epsilon):
             raise ValueError(f"epsilon is a number from 0 to 1, not {epsilon!r}.")
-        if servers < 1:
-            raise ValueError(f"There is at least one server, not {servers}.")
-        if sketch is not None and sketch < 1:
-            raise ValueError(f"A sketch has at least one box, not {sketch}.")
+        if not _is_count(servers):
+            raise ValueError(f"There is at least one server, a whole number of them, not {servers!r}.")
+        if sketch is not None and not _is_count(sketch):
+            raise ValueError(f"A sketch has at least one box, a whole number of them, not {sketch!r}.")
         if sketch is not None and algorithm != "sparse":
             raise ValueError(f"Only the algorithm sparse uses a sketch of the subscriptions, not {algorithm}.")
         if shape not in get_args(Shape):
