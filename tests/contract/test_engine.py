@@ -140,20 +140,6 @@ def test_the_package_names_what_it_has() -> None:
         skyband.windows  # noqa: B018  # asking is the test
 
 
-@pytest.mark.parametrize("engine", ["scan", "oracle"])
-def test_options_of_ranked_are_checked_and_kept(engine: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="k must be at least 1, not 0"):
-        skyband.open("ranked", engine, k=0)
-    with pytest.raises(ValueError, match="Matching is relaxed or exact, not 'any'"):
-        skyband.open("ranked", engine, matching="any")
-    opened = skyband.open("ranked", engine, k=3, matching="exact")
-    with pytest.raises(ValueError, match="no standing answer"):
-        opened.top()
-    opened.snapshot(tmp_path / "state")
-    again = skyband.restore(tmp_path / "state")
-    assert (again.k, again.matching) == (3, "exact")  # type: ignore[attr-defined]  # of ranked engines
-
-
 @pytest.mark.parametrize("k", [0, -1, 2.5, True, "3", None, 1_000_001])
 def test_another_k_must_be_one(k: Any) -> None:
     engine = skyband.open("window", "oracle")

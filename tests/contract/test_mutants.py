@@ -118,6 +118,18 @@ FAULTS = {
         "return -np.array(ids.to_numpy(), np.int64)",
         "ranked-scan-unbounded-batch-3-relaxed",
     ),
+    "a budget lasts for one answer more": (
+        "kernels/stab.py",
+        "if budget[slot] > 0:\n            budget[slot] -= 1\n            if budget[slot] == 0:",
+        "if budget[slot] >= 0:\n            budget[slot] -= 1\n            if budget[slot] < 0:",
+        "ranked-scan-unbounded-batch-3-exact",
+    ),
+    "a missing dimension meets nothing": (
+        "kernels/stab.py",
+        "begin, last = -np.inf, np.inf",
+        "continue",
+        "ranked-scan-unbounded-batch-3-exact",
+    ),
 }
 
 

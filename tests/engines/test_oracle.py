@@ -1,12 +1,14 @@
 """The oracle against examples worked out by hand, since nothing else checks it."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import skyband
+from skyband.contract import AnyEngine
 from skyband.engines.oracle import CoverOracle
 from skyband.model import Settings
 from skyband.model.covering import parse_subscriptions
@@ -83,6 +85,61 @@ def test_relaxed_and_exact_matching() -> None:
         found = engine.publish([{"id": "e", "ts": 0, "point": [1.0, 0.0]}]).to_pylist()
         assert [(row["subscription"], row["score"]) for row in found] == wanted
         assert len(engine.publish([{"id": "f", "ts": 0, "point": [None, None]}])) == 0
+
+
+def _reached(engine: AnyEngine, **event: Any) -> dict[Any, float]:
+    found = engine.publish([{"id": "e", "ts": 0} | event]).to_pylist()
+    return {row["subscription"]: row["score"] for row in found}
+
+
+def test_open_parts_are_met_even_where_an_event_says_nothing() -> None:
+    rows = [
+        {"id": "open", "lo": [None, 5.0], "hi": [None, 6.0], "weights": [2.0, 1.0]},
+        {"id": "not asked", "lo": [None, 5.0], "hi": [None, 6.0], "weights": [0.0, 1.0]},
+        {"id": "one side", "lo": [0.0, 5.0], "hi": [None, 6.0], "weights": [2.0, 1.0]},
+        {"id": "nothing", "lo": [None, None], "hi": [None, None]},
+    ]
+    relaxed, exact = (skyband.open("ranked", "oracle", matching=matching) for matching in ("relaxed", "exact"))
+    for engine in (relaxed, exact):
+        engine.subscribe(rows)
+    assert _reached(relaxed, point=[None, None]) == {"open": 2.0}
+    assert _reached(exact, point=[None, None]) == {"nothing": 0.0}
+    assert _reached(exact, point=[None, 5.0]) == {"open": 3.0, "not asked": 1.0, "nothing": 0.0}
+    assert _reached(relaxed, point=[7.0, 9.0]) == {"open": 2.0, "one side": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "event", "score"),
+    [
+        ({}, {"point": [5.0]}, 8.0),
+        ({}, {"point": [-2.0], "upper": [0.0]}, 8.0),
+        ({}, {"point": [-2.0], "upper": [-1.0]}, None),
+        ({"interval": "inside"}, {"point": [-2.0], "upper": [0.0]}, None),
+        ({"interval": "inside"}, {"point": [0.0], "upper": [10.0]}, 8.0),
+        ({"fit": "centre"}, {"point": [5.0]}, 8.0),
+        ({"fit": "centre"}, {"point": [7.5]}, 4.0),
+        ({"fit": "centre"}, {"point": [10.0]}, 0.0),
+        ({"fit": "centre"}, {"point": [2.0], "upper": [3.0]}, 4.0),
+        ({"fit": "centre"}, {"point": [-9.0], "upper": [1.0]}, 0.0),
+        ({"fit": "share"}, {"point": [7.5]}, 8.0),
+        ({"fit": "share"}, {"point": [-1.0], "upper": [1.0]}, 4.0),
+        ({"fit": "share"}, {"point": [-10.0], "upper": [30.0]}, 2.0),
+        ({"fit": "share"}, {"point": [-10.0], "upper": [0.0]}, 0.0),
+    ],
+)
+def test_how_well_an_event_fits(options: dict[str, Any], event: dict[str, Any], score: float | None) -> None:
+    engine = skyband.open("ranked", "oracle", **options)
+    engine.subscribe([{"id": "s", "lo": [0.0], "hi": [10.0], "weights": [8.0]}])
+    assert _reached(engine, **event) == ({} if score is None else {"s": score})
+
+
+def test_contributions_are_combined() -> None:
+    rows = [{"id": "s", "lo": [0.0, 0.0, 0.0], "hi": [1.0, 1.0, 1.0], "weights": [1.0, 2.0, 4.0]}]
+    for combination, all_met, one_not in (("sum", 7.0, 5.0), ("min", 1.0, 0.0), ("max", 4.0, 4.0)):
+        engine = skyband.open("ranked", "oracle", combination=combination)
+        engine.subscribe(rows)
+        assert _reached(engine, point=[0.0, 0.0, 0.0]) == {"s": all_met}
+        assert _reached(engine, point=[0.0, 9.0, 0.0]) == {"s": one_not}
 
 
 def test_covering_keeps_the_uncovered() -> None:

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import skyband
-from skyband.contract import AnyEngine
+from skyband.contract import AnyEngine, RankedEngine
 from skyband.engines.scan import RangesScan
 from skyband.engines.scan.continuous import ContinuousScan
 from skyband.engines.scan.haunting import Haunting
@@ -156,3 +156,61 @@ def test_a_row_holds_at_least_its_k() -> None:
     for start in range(0, 60, 3):
         same(short.publish(publications.slice(start, 3)), oracle.publish(publications.slice(start, 3)))
         short.check()
+
+
+def _some(random: np.random.Generator, numbers: list[float | None], n: int) -> list[float | None]:
+    return [numbers[i] for i in random.integers(0, len(numbers), n)]
+
+
+def _ranked_rows(random: np.random.Generator, first: int, n: int, dims: int) -> list[dict[str, object]]:
+    """Subscriptions that tie and overlap, dense and sparse, with huge and open sides."""
+    rows: list[dict[str, object]] = []
+    for id in range(first, first + n):
+        sparse = random.random() < 0.4
+        named = random.permutation(dims)[: random.integers(0, dims + 1)] if sparse else np.arange(dims)
+        ends = np.sort(random.choice([-1e150, -1.0, 0.0, 0.5, 2.0, 1e150], (len(named), 2)), axis=1)
+        row: dict[str, object] = {"id": id, "dims": named.tolist() if sparse else None}
+        for name, column in (("lo", 0), ("hi", 1)):
+            row[name] = [None if random.random() < 0.3 else end for end in ends[:, column].tolist()]
+        row["weights"] = _some(random, [0.0, 1.0, 0.1, 0.7], len(named)) if random.random() < 0.7 else None
+        rows.append(row | {"budget": _some(random, [None, None, 0, 1, 2], 1)[0]})
+    return rows
+
+
+def _ranked_events(random: np.random.Generator, dims: int) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for id in range(8):
+        point = _some(random, [None, -1.0, 0.0, 0.3, 2.0, 1e150, -1e150], dims)
+        upper = [None if x is None or random.random() < 0.5 else max(x, 0.5) for x in point]
+        rows.append({"id": id, "ts": id, "point": point, "upper": upper, "k": _some(random, [None, 1, 30], 1)[0]})
+    return rows
+
+
+@pytest.mark.parametrize("dims", [1, 3, 20])
+@pytest.mark.parametrize("interval", ["overlap", "inside"])
+@pytest.mark.parametrize("fit", ["flat", "centre", "share"])
+@pytest.mark.parametrize("combination", ["sum", "min", "max"])
+@pytest.mark.parametrize("matching", ["relaxed", "exact"])
+def test_every_option_of_ranked_equals_the_oracle(
+    matching: str, combination: str, fit: str, interval: str, dims: int
+) -> None:
+    random = np.random.default_rng(dims)
+    emphasis = [0.3, 0.0, 2.0] if dims == 3 else None
+    options = {"matching": matching, "combination": combination, "fit": fit, "interval": interval}
+    scan, oracle = _both("ranked", k=3, dims=dims, emphasis=emphasis, **options)
+    assert isinstance(scan, RankedEngine)
+    assert isinstance(oracle, RankedEngine)
+    for turn in range(2):
+        rows, events = _ranked_rows(random, 20 * turn, 20, dims), _ranked_events(random, dims)
+        changed = _ranked_rows(random, 20 * turn, 6, dims)
+        for row in changed[::2]:
+            row |= {"weights": None}
+        for engine in (scan, oracle):
+            engine.subscribe(rows)
+        same(scan.publish(events), oracle.publish(events))
+        for engine in (scan, oracle):
+            engine.update(changed)
+            engine.unsubscribe([20 * turn + 1, 20 * turn + 9])
+        scan.check()
+        same(scan.publish(events), oracle.publish(events))
+        same(scan.budgets(), oracle.budgets())

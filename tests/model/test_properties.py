@@ -54,7 +54,7 @@ def same(left: Any, right: Any) -> bool:
         elif isinstance(one, np.ndarray):
             if not (one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)):
                 return False
-        elif not one.equals(other):
+        elif not (one == other if isinstance(one, int) else one.equals(other)):
             return False
     return True
 

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from skyband.model import Settings
+from skyband.model.ranked import parse_publications, parse_subscriptions
 from skyband.workload.ranked import Options, generate
 from skyband.workload.region import regions
 from skyband.workload.seed import Part, generator
@@ -92,3 +94,45 @@ def test_missing_dimensions_are_null() -> None:
     assert np.isnan(points).mean() == pytest.approx(0.3, abs=0.01)
     assert np.nanmin(points) >= 0.0
     assert np.nanmax(points) < 1.0
+
+
+def test_subscriptions_may_speak_of_a_few_dimensions() -> None:
+    plain, sparse = (made(dims=5, n_subscriptions=3000, constrained=n).subscriptions for n in (0, 2))
+    dims = np.array(sparse["dims"].to_pylist())
+    assert dims.shape == (3000, 2)
+    assert (dims[:, 0] < dims[:, 1]).all()
+    np.testing.assert_allclose(np.bincount(dims.ravel()) / 6000, 0.2, atol=0.03)
+    for name in ("lo", "hi", "weights"):
+        np.testing.assert_array_equal(matrix(sparse, name), np.take_along_axis(matrix(plain, name), dims, axis=1))
+    assert made(dims=5, constrained=5).subscriptions.equals(made(dims=5).subscriptions)
+    with pytest.raises(ValueError, match="constrained must not be greater than dims"):
+        Options(dims=2, constrained=3)
+
+
+def test_budgets_have_their_mean() -> None:
+    budgets = made(budget=8).subscriptions["budget"].to_numpy()
+    assert budgets.min() == 1
+    assert budgets.mean() == pytest.approx(8, rel=0.05)
+    assert made(budget=8).subscriptions.drop_columns("budget").equals(made().subscriptions)
+
+
+def test_events_may_be_intervals_about_their_points() -> None:
+    plain = made(dims=3, missing_share=0.2).publications
+    table = made(dims=3, missing_share=0.2, interval_share=0.4, interval_width=0.5).publications
+    points, low, upper = matrix(plain, "point"), matrix(table, "point"), matrix(table, "upper")
+    wide = ~np.isnan(upper)
+    assert wide.mean() == pytest.approx(0.4 * 0.8, abs=0.01)
+    np.testing.assert_array_equal(np.isnan(low), np.isnan(points))
+    np.testing.assert_allclose(low[wide] + 0.25, points[wide])
+    np.testing.assert_allclose(upper[wide] - low[wide], 0.5)
+    np.testing.assert_array_equal(low[~wide], points[~wide])
+
+
+def test_every_row_is_one_that_the_model_takes() -> None:
+    sizes = {"dims": 300, "n_cells": 10, "n_subscriptions": 200, "n_publications": 200}
+    work = made(**sizes, constrained=4, budget=3, interval_share=0.5, missing_share=0.1)
+    settings = Settings(dims=300)
+    with pytest.raises(ValueError, match="must not make more than 1e300 cells"):
+        Options(dims=151)
+    assert parse_subscriptions(work.subscriptions, settings).rejects == []
+    assert parse_publications(work.publications, settings).rejects == []

@@ -1,34 +1,126 @@
 """What engines of the ranked family share: an event asks for the k best subscriptions; none has a standing answer."""
 
-from typing import Any, Literal
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, get_args
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from skyband.contract.engine import Engine
-from skyband.model import match_schema
-from skyband.model.ranked import Publications, Subscriptions
+from skyband.contract.engine import Engine, Ids
+from skyband.contract.revision import emphasised, revised
+from skyband.model import LARGEST_K, Parse, Parsed, Settings, Source, match_schema
+from skyband.model.ranked import UNLIMITED, Publications, Subscriptions, parse_updates
 
 Matching = Literal["relaxed", "exact"]
+Combination = Literal["sum", "min", "max"]
+Fit = Literal["flat", "centre", "share"]
+Overlap = Literal["overlap", "inside"]
+
+LARGEST_EMPHASIS = 1e150
 
 
 class RankedEngine(Engine[Subscriptions, Publications]):
     """The k best-scoring subscriptions for each event.
 
-    *Relaxed* matching takes a subscription if any dimension matches, *exact* matching if all do; the score is the sum
-    of the weights of the dimensions that match. Equal scores: the larger id first.
+    *Relaxed* matching takes a subscription if any of its parts is met, *exact* matching if all are. A part that is met
+    contributes its weight times its *fit*, and the score is the *combination* of the contributions. Equal scores: the
+    larger id first. Weights are multiplied by the *emphasis* of their dimension when they come in, so that engines and
+    snapshots hold the products alone.
     """
 
     family = "ranked"
     modes = ({"k": 3, "matching": "relaxed"}, {"k": 3, "matching": "exact"})
+    rare_modes: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"k": 2, "combination": "min"},
+        {"k": 2, "combination": "max", "fit": "centre"},
+        {"k": 2, "fit": "share"},
+        {"k": 2, "fit": "centre", "interval": "inside", "matching": "exact"},
+        {"k": 2, "fit": "share", "interval": "inside", "emphasis": (0.5, 0.0, 3.0)},
+    )
 
-    def __init__(self, *args: Any, k: int = 20, matching: Matching = "relaxed", **options: Any) -> None:
-        super().__init__(*args, **options)
-        if k < 1:
-            raise ValueError(f"k must be at least 1, not {k}.")
-        if matching not in ("relaxed", "exact"):
-            raise ValueError(f"Matching is relaxed or exact, not {matching!r}.")
-        self.k = k
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        k: int = 20,
+        matching: Matching = "relaxed",
+        combination: Combination = "sum",
+        emphasis: Sequence[float] | None = None,
+        fit: Fit = "flat",
+        interval: Overlap = "overlap",
+        dims: int | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(settings, **options)
+        _one_of("Matching", matching, get_args(Matching))
+        _one_of("The combination", combination, get_args(Combination))
+        _one_of("The fit", fit, get_args(Fit))
+        _one_of("The interval", interval, get_args(Overlap))
+        self.k = _checked_k(k)
         self.matching = matching
+        self.combination = combination
+        self.fit = fit
+        self.interval = interval
+        self.emphasis = None if emphasis is None else _checked_emphasis(emphasis)
+        self._set_dims(dims)
+        self._set_dims(None if self.emphasis is None else len(self.emphasis))
+
+    def _set_dims(self, dims: int | None) -> None:
+        given: object = dims
+        if dims is None:
+            return
+        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+            raise ValueError(f"The number of dimensions is a positive integer, not {dims!r}.")
+        if self.settings.dims not in (None, dims):
+            raise ValueError(
+                f"There are {self.settings.dims} dimensions, and emphasis has a number for each, not {dims}."
+            )
+        self.settings = self.settings._replace(dims=dims)
+
+    def update(self, subscriptions: Source) -> pa.Table:
+        """Let subscriptions ask for something else from now on; answers with an empty table.
+
+        What a row gives, of `lo` with `hi`, `weights` and `budget`, replaces what is registered; what is null stays.
+        """
+        parsed = self._parse(subscriptions, parse_updates)
+        rows = self._admit(parsed, "subscriptions", ~self._registered(parsed.rows.ids), "is not registered")
+        if len(rows.ids):
+            self._replace(revised(self._asked(rows.ids), rows, self.emphasis))
+        return self._schema().empty_table()
+
+    def budgets(self, ids: Ids | None = None) -> pa.Table:
+        """How often these subscriptions may still be answered with, null for ever; without ids all, by id."""
+        rows = self._asked(None if ids is None else self._known(ids, collect=False))
+        left = pa.array(rows.budget, mask=rows.budget == UNLIMITED)
+        table = pa.table({"id": rows.ids.cast(self._id_type("subscriptions id")), "budget": left})
+        return table if ids is not None else table.take(pc.array_sort_indices(rows.ids))
+
+    @abstractmethod
+    def _asked(self, ids: pa.Array | None) -> Subscriptions:
+        """What these subscriptions, or all, ask for now, with what is left of their budgets."""
+
+    def _replace(self, rows: Subscriptions) -> None:
+        """Let registered subscriptions ask for this."""
+        self._unsubscribe(rows.ids)
+        self._subscribe(rows)
+
+    def _parse(self, source: Source, parse: Parse) -> Parsed[Any]:
+        parsed = super()._parse(source, parse)
+        if isinstance(parsed.rows, Subscriptions) and self.emphasis is not None:
+            return parsed._replace(rows=emphasised(parsed.rows, self.emphasis))
+        return parsed
+
+    def _learn_dims(self, rows: Any) -> None:
+        dims = rows.dims if isinstance(rows, Subscriptions) else rows.points.shape[1]
+        if len(rows.ids) and self.settings.dims is None:
+            self.settings = self.settings._replace(dims=dims)
+
+    def _ks(self, rows: Publications) -> npt.NDArray[np.int64]:
+        """How many subscriptions each event asks for."""
+        return np.where(rows.k > 0, rows.k, self.k)
 
     def _schema(self) -> pa.Schema:
         return match_schema(self._id_type("publications id"), self._id_type("subscriptions id"))
@@ -45,4 +137,35 @@ class RankedEngine(Engine[Subscriptions, Publications]):
         raise ValueError("Ranked subscriptions have no standing answer: publish events to see whom they reach.")
 
     def _options(self) -> dict[str, Any]:
-        return {"k": self.k, "matching": self.matching}
+        return {
+            "k": self.k,
+            "matching": self.matching,
+            "combination": self.combination,
+            "emphasis": self.emphasis,
+            "fit": self.fit,
+            "interval": self.interval,
+        }
+
+
+def _one_of(what: str, given: str, names: tuple[str, ...]) -> None:
+    if given not in names:
+        raise ValueError(f"{what} is {', '.join(names[:-1])} or {names[-1]}, not {given!r}.")
+
+
+def _checked_k(k: int) -> int:
+    given: object = k
+    if isinstance(given, bool) or not isinstance(given, int | np.integer):
+        raise ValueError(f"k must be an integer, not {k!r}.")
+    if not 1 <= k <= LARGEST_K:
+        raise ValueError(f"k must be at least 1 and at most {LARGEST_K}, not {k}.")
+    return int(k)
+
+
+def _checked_emphasis(emphasis: Sequence[float]) -> list[float]:
+    try:
+        given = [float(number) for number in emphasis]
+    except (TypeError, ValueError):
+        raise ValueError(f"Emphasis is a list of numbers, one a dimension, not {emphasis!r}.") from None
+    if not given or not all(0.0 <= number <= LARGEST_EMPHASIS for number in given):
+        raise ValueError(f"Emphasis has a number from 0 to 1e150 for each dimension, not {emphasis!r}.")
+    return given

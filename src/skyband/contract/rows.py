@@ -1,6 +1,7 @@
 """Batches as NamedTuples of arrays: choosing rows, and the way to an Arrow table and back.
 
-In a batch every field has one entry a row; only `terms` and `weights` beside `offsets` are lists laid end to end.
+In a batch every field has one entry a row. Where there are `offsets`, the row type names the fields that they cut into
+rows, which are lists laid end to end. A field with a default is about the batch as a whole, and is not written.
 """
 
 from typing import Any, NamedTuple, TypeVar
@@ -13,24 +14,26 @@ from skyband.model import Windows
 
 RowsT = TypeVar("RowsT", bound=NamedTuple)
 
-_FLAT = ("terms", "weights")
-
 
 def take(rows: RowsT, chosen: npt.NDArray[np.int64]) -> RowsT:
     """The chosen rows, in the given order."""
     fields: dict[str, Any] = rows._asdict()
-    taken = {name: _take(field, chosen) for name, field in fields.items() if not _is_flat(name, fields)}
+    ragged = _ragged(type(rows))
+    apart = (*ragged, "offsets", *rows._field_defaults)
+    taken = {name: _take(field, chosen) for name, field in fields.items() if name not in apart}
+    taken |= {name: fields[name] for name in rows._field_defaults}
     if "offsets" in fields:
         lengths = np.diff(fields["offsets"])[chosen]
         taken["offsets"] = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         inside = np.arange(int(lengths.sum())) - np.repeat(taken["offsets"][:-1], lengths)
         places = np.repeat(fields["offsets"][:-1][chosen], lengths) + inside
-        taken.update({name: _take(fields[name], places) for name in _FLAT})
+        taken.update({name: _take(fields[name], places) for name in ragged})
     return type(rows)._make(taken[name] for name in rows._fields)
 
 
-def _is_flat(name: str, fields: dict[str, Any]) -> bool:
-    return "offsets" in fields and name in (*_FLAT, "offsets")
+def _ragged(kind: Any) -> tuple[str, ...]:
+    named: tuple[str, ...] = kind.ragged() if "offsets" in kind._fields else ()
+    return named
 
 
 def _take(field: Any, chosen: npt.NDArray[np.int64]) -> Any:
@@ -43,12 +46,13 @@ def _take(field: Any, chosen: npt.NDArray[np.int64]) -> Any:
 
 def pack(rows: NamedTuple) -> pa.Table:
     """The batch as an Arrow table that `unpack` reads."""
-    fields = rows._asdict()
+    fields = {name: field for name, field in rows._asdict().items() if name not in rows._field_defaults}
+    ragged = _ragged(type(rows))
     columns: dict[str, pa.Array] = {}
     for name, field in fields.items():
         if isinstance(field, Windows):
             columns |= {"window.kind": pa.array(field.kind), "window.size": pa.array(field.size)}
-        elif "offsets" in fields and name in _FLAT:
+        elif name in ragged:
             flat = field if isinstance(field, pa.Array) else pa.array(field)
             columns[name] = pa.LargeListArray.from_arrays(pa.array(fields["offsets"]), flat)
         elif name != "offsets":
@@ -66,12 +70,12 @@ def _column(field: Any) -> pa.Array:
 
 def unpack(kind: type[RowsT], table: pa.Table) -> RowsT:
     """The batch that `pack` wrote."""
-    fields: dict[str, Any] = {}
-    for name in kind._fields:
+    fields: dict[str, Any] = dict(kind._field_defaults)
+    for name in (name for name in kind._fields if name not in kind._field_defaults):
         if name == "window":
             fields[name] = Windows(_numbers(table, "window.kind"), _numbers(table, "window.size"))
         elif name == "offsets":
-            lists = _whole(table, "terms")
+            lists = _whole(table, _ragged(kind)[0])
             fields[name] = np.asarray(lists.offsets).astype(np.int64) - lists.offsets[0].as_py()
         elif pa.types.is_large_list(table.schema.field(name).type):
             flat = _whole(table, name).flatten()

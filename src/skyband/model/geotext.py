@@ -42,6 +42,11 @@ class Publications(NamedTuple):
     terms: Any
     weights: NDArray[np.float64]
 
+    @staticmethod
+    def ragged() -> tuple[str, ...]:
+        """The fields that `offsets` cuts into rows."""
+        return ("terms", "weights")
+
 
 class Subscriptions(NamedTuple):
     """Subscriptions to the k best messages of a window, near in place by `alpha` and in words by the rest.
@@ -58,6 +63,11 @@ class Subscriptions(NamedTuple):
     weights: NDArray[np.float64]
     window: Windows
     threshold: NDArray[np.float64]
+
+    @staticmethod
+    def ragged() -> tuple[str, ...]:
+        """The fields that `offsets` cuts into rows."""
+        return ("terms", "weights")
 
 
 def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publications]:

@@ -1,4 +1,4 @@
-"""The ranked family: events with missing dimensions, and weighted boxes ranked by how well they match."""
+"""The ranked family: events with missing dimensions, and weighted intervals ranked by how well they match."""
 
 from typing import Any, NamedTuple
 
@@ -8,37 +8,88 @@ from numpy.typing import NDArray
 
 from skyband.model.identity import unique_ids
 from skyband.model.instant import instants
+from skyband.model.part import columns, flatten, known_dims, only_parts
+from skyband.model.scalar import integers
 from skyband.model.settings import Settings
 from skyband.model.sieve import Parsed, Sieve, any_of
-from skyband.model.subscription import boxes
-from skyband.model.vector import Lists, all_finite, dense, dimensions, no_nulls, vectors
+from skyband.model.subscription import LARGEST_K, boxes
+from skyband.model.vector import Lists, all_finite, dense, dimensions, vectors
 
-PUBLICATIONS = pa.schema([("id", pa.string()), ("ts", pa.int64()), ("point", pa.list_(pa.float64()))])
+_NUMBERS = pa.list_(pa.float64())
+
+PUBLICATIONS = pa.schema(
+    [("id", pa.string()), ("ts", pa.int64()), ("point", _NUMBERS), ("upper", _NUMBERS), ("k", pa.int64())]
+)
 SUBSCRIPTIONS = pa.schema(
     [
         ("id", pa.string()),
-        ("lo", pa.list_(pa.float64())),
-        ("hi", pa.list_(pa.float64())),
-        ("weights", pa.list_(pa.float64())),
+        ("lo", _NUMBERS),
+        ("hi", _NUMBERS),
+        ("weights", _NUMBERS),
+        ("dims", pa.list_(pa.int64())),
+        ("budget", pa.int64()),
     ]
 )
 
+UNLIMITED = -1
+
 
 class Publications(NamedTuple):
-    """Events; NaN in `points` is a dimension that the event does not have."""
+    """Events: the intervals from `points` to `upper`, which are equal for a point.
+
+    NaN is a dimension that the event does not have; `k` is 0 where the event leaves it to the engine.
+    """
 
     ids: Any
     ts: NDArray[np.int64]
     points: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    k: NDArray[np.int64]
 
 
 class Subscriptions(NamedTuple):
-    """Closed boxes with a weight for each dimension; a side may be infinite."""
+    """Closed weighted intervals in some of the dimensions; a side may be infinite.
+
+    The parts of row i are those from `offsets[i]` to `offsets[i + 1]`, dimensions ascending. `budget` is UNLIMITED
+    where none is given. `dims` is how many dimensions there are, 0 where nobody said.
+    """
 
     ids: Any
+    offsets: NDArray[np.int64]
+    dim: NDArray[np.int32]
     lo: NDArray[np.float64]
     hi: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    budget: NDArray[np.int64]
+    dims: int = 0
+
+    @staticmethod
+    def ragged() -> tuple[str, ...]:
+        """The fields that `offsets` cuts into rows."""
+        return ("dim", "lo", "hi", "weight")
+
+
+class Updates(NamedTuple):
+    """What shall change: intervals where `boxed`, weights where `weighed`, the budget where it is not UNLIMITED.
+
+    Entries lie as in `Subscriptions`; NaN is what is not given. Where both are given, or intervals alone, dimensions
+    that are not listed are not asked about any more.
+    """
+
+    ids: Any
+    offsets: NDArray[np.int64]
+    dim: NDArray[np.int32]
+    lo: NDArray[np.float64]
+    hi: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    budget: NDArray[np.int64]
+    boxed: NDArray[np.bool_]
+    weighed: NDArray[np.bool_]
+
+    @staticmethod
+    def ragged() -> tuple[str, ...]:
+        """The fields that `offsets` cuts into rows."""
+        return ("dim", "lo", "hi", "weight")
 
 
 def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publications]:
@@ -47,36 +98,71 @@ def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publicatio
     sieve.require("id", "ts", "point")
     ids = unique_ids(sieve)
     ts = instants(sieve)
+    k = _ks(sieve)
     points = vectors(sieve, "point")
     sieve.reject(points.null, "point", "point must not be null")
     all_finite(sieve, "point", points, nulls=True)
+    upper = _uppers(sieve, points)
     dims = dimensions(sieve, settings, {"point": points})
-    rows = Publications(sieve.keep_arrow(ids), sieve.keep(ts), dense(sieve, points, dims, np.nan))
-    return sieve.done(rows)
+    low, high = dense(sieve, points, dims, np.nan), dense(sieve, upper, dims, np.nan)
+    high = np.where(np.isnan(high), low, high)
+    return sieve.done(Publications(sieve.keep_arrow(ids), sieve.keep(ts), low, high, sieve.keep(k)))
+
+
+def _ks(sieve: Sieve) -> NDArray[np.int64]:
+    column = integers(sieve, "k")
+    sieve.reject(~column.null & (column.values < 1), "k", "k must be at least 1")
+    sieve.reject(column.values > LARGEST_K, "k", f"k must be at most {LARGEST_K}")
+    return np.where(column.null, 0, column.values)
+
+
+def _uppers(sieve: Sieve, points: Lists) -> Lists:
+    upper = vectors(sieve, "upper")
+    all_finite(sieve, "upper", upper, nulls=True)
+    uneven = ~upper.null & (upper.lengths != points.lengths)
+    sieve.reject(uneven, "upper", "upper must hold as many numbers as point")
+    both = ~sieve.bad & ~upper.null
+    rows, high = upper.rows[both[upper.rows]], upper.values[both[upper.rows]]
+    low = points.values[both[points.rows]]
+    alone = any_of(rows, np.isnan(low) & ~np.isnan(high), sieve.n_rows)
+    sieve.reject(alone, "upper", "upper must be null in the dimensions that point does not have")
+    sieve.reject(any_of(rows, high < low, sieve.n_rows), "upper", "upper must not be less than point in any dimension")
+    return upper
 
 
 def parse_subscriptions(table: pa.Table, settings: Settings) -> Parsed[Subscriptions]:
     """The subscriptions of a table with the columns of `SUBSCRIPTIONS`.
 
-    Null in `lo` or `hi` leaves that side of the dimension open; without weights all are 1.
+    Null in `lo` or `hi` leaves that side of the dimension open.
     """
     sieve = Sieve(table, "ranked subscriptions")
     sieve.require("id", "lo", "hi")
     ids = unique_ids(sieve)
-    lo, hi = boxes(sieve, scalars=False, nulls_open=True)
-    weights = _weights(sieve, lo)
-    dims = dimensions(sieve, settings, {"lo": lo, "hi": hi, "weights": weights})
-    lo_kept, hi_kept = dense(sieve, lo, dims, np.nan), dense(sieve, hi, dims, np.nan)
-    rows = Subscriptions(sieve.keep_arrow(ids), lo_kept, hi_kept, dense(sieve, weights, dims, 1.0))
-    return sieve.done(rows)
+    budget = _budgets(sieve)
+    found = columns(sieve, *boxes(sieve, scalars=False, nulls_open=True))
+    dims = known_dims(sieve, settings, found)
+    parts = only_parts(flatten(sieve, found))
+    return sieve.done(Subscriptions(sieve.keep_arrow(ids), *parts, sieve.keep(budget), dims))
 
 
-def _weights(sieve: Sieve, lo: Lists) -> Lists:
-    weights = vectors(sieve, "weights")
-    no_nulls(sieve, "weights", weights)
-    all_finite(sieve, "weights", weights)
-    negative = any_of(weights.rows, weights.values < 0, sieve.n_rows)
-    sieve.reject(negative, "weights", "weights must not be negative")
-    uneven = ~weights.null & (weights.lengths != lo.lengths)
-    sieve.reject(uneven, "weights", "weights must hold as many numbers as lo and hi")
-    return weights
+def parse_updates(table: pa.Table, settings: Settings) -> Parsed[Updates]:
+    """Changes to subscriptions: any of `lo` with `hi`, `weights` and `budget`, and `dims` as in subscriptions."""
+    sieve = Sieve(table, "ranked updates")
+    sieve.require("id")
+    ids = unique_ids(sieve)
+    budget = _budgets(sieve)
+    found = columns(sieve, *boxes(sieve, scalars=False, nulls_open=True, required=False))
+    boxed, weighed = ~found.lo.null, ~found.weights.null
+    nothing = ~boxed & ~weighed
+    sieve.reject(nothing & ~found.listed.null, "dims", "dims must come with lo and hi, or with weights")
+    sieve.reject(nothing & (budget == UNLIMITED), "id", "an update must give lo and hi, weights or a budget")
+    known_dims(sieve, settings, found)
+    keep = sieve.keep
+    parts = flatten(sieve, found)
+    return sieve.done(Updates(sieve.keep_arrow(ids), *parts, keep(budget), keep(boxed), keep(weighed)))
+
+
+def _budgets(sieve: Sieve) -> NDArray[np.int64]:
+    column = integers(sieve, "budget")
+    sieve.reject(~column.null & (column.values < 0), "budget", "budget must not be negative")
+    return np.where(column.null, UNLIMITED, column.values)

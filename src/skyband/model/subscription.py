@@ -59,9 +59,17 @@ def keep_windows(sieve: Sieve, windows: Windows) -> Windows:
     return Windows(sieve.keep(windows.kind), sieve.keep(windows.size))
 
 
-def boxes(sieve: Sieve, scalars: bool, nulls_open: bool) -> tuple[Lists, Lists]:
-    """The columns `lo` and `hi`, checked; with `nulls_open` a null leaves its side of a dimension open."""
+def boxes(sieve: Sieve, scalars: bool, nulls_open: bool, required: bool = True) -> tuple[Lists, Lists]:
+    """The columns `lo` and `hi`, checked; with `nulls_open` a null leaves its side of a dimension open.
+
+    Where they are not `required`, a row may have neither.
+    """
     lo, hi = (_side(sieve, name, scalars, nulls_open) for name in ("lo", "hi"))
+    if required:
+        for name, lists in (("lo", lo), ("hi", hi)):
+            sieve.reject(lists.null, name, f"{name} must not be null")
+    sieve.reject(lo.null & ~hi.null, "lo", "lo and hi must be given together")
+    sieve.reject(~lo.null & hi.null, "hi", "lo and hi must be given together")
     uneven = ~lo.null & ~hi.null & (lo.lengths != hi.lengths)
     sieve.reject(uneven, "hi", lambda row: f"lo has {lo.lengths[row]} numbers and hi has {hi.lengths[row]}")
     compared = ~sieve.bad
@@ -77,7 +85,6 @@ def boxes(sieve: Sieve, scalars: bool, nulls_open: bool) -> tuple[Lists, Lists]:
 
 def _side(sieve: Sieve, name: str, scalars: bool, nulls_open: bool) -> Lists:
     lists = vectors(sieve, name, scalars)
-    sieve.reject(lists.null, name, f"{name} must not be null")
     if not nulls_open:
         no_nulls(sieve, name, lists)
     nan = np.isnan(lists.values) & ~lists.holes

@@ -146,6 +146,8 @@ def _documents(sieve: Sieve) -> Iterator[list[str]]:
 
 def dims_of(rows: Any) -> int | None:
     """How many numbers the vectors of these subscriptions have; None where that is not known or not asked."""
+    if "dims" in rows._fields:
+        return rows.dims or None
     vectors = next((getattr(rows, name) for name in ("points", "lo") if name in rows._fields), None)
     return int(vectors.shape[1]) if vectors is not None and len(vectors) else None
 

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from skyband.contract import AnyEngine, Granularity, engines, find_engine
 from skyband.model import UNBOUNDED, OnError, Settings, Window
+from skyband.testing.data import RANKED_DIMS
 
 WINDOWS = {
     "time": Window.time(5),
@@ -29,17 +30,19 @@ class Case(NamedTuple):
         return self._open(self.engine, self.granularity, on_error)
 
     def open_oracle(self) -> AnyEngine:
-        """The oracle for it."""
+        """The oracle for it, with those of its options that say what the answer is and not how it is found."""
         oracle = find_engine(self.engine.family, "oracle")
-        case = self if self.engine.family == "ranked" else self._replace(options=())
-        return case._open(oracle, self.granularity, "collect")
+        known = oracle()._options()
+        options = tuple((name, value) for name, value in self.options if name in known)
+        return self._replace(options=options)._open(oracle, self.granularity, "collect")
 
     def with_granularity(self, granularity: Granularity) -> "Case":
         """The same case, netting over something else."""
         return self._replace(granularity=granularity)
 
     def _open(self, kind: type[AnyEngine], granularity: Granularity, on_error: OnError) -> AnyEngine:
-        settings = Settings(window=WINDOWS[self.window])
+        dims = RANKED_DIMS if kind.family == "ranked" else None
+        settings = Settings(dims=dims, window=WINDOWS[self.window])
         return kind(settings, granularity=granularity, on_error=on_error, **dict(self.options))
 
 

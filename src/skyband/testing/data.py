@@ -11,6 +11,8 @@ SCORES = ["euclidean", "chebyshev", "sum", "cosine"]
 WORDS = ["jazz", "été", "猫", "a", "zz"]
 NUMBERS = st.integers(-2, 2).map(float)
 KS = st.sampled_from([1, 1, 2, 3, 12])
+WEIGHTS = st.sampled_from([0.0, 1.0, 1.0, 2.0, 0.1])
+RANKED_DIMS = 3
 IDS = {
     "integer": [*range(-3, 24), 2**62],
     "text": ["", "a", "b", "ab", "é", "e\u0301", "猫", "😀", "\uffff", "z" * 40],
@@ -73,9 +75,36 @@ def _range(draw: st.DrawFn) -> Row:
 
 @st.composite
 def _intervals(draw: st.DrawFn) -> Row:
-    pairs = [draw(_range()) for _ in range(2)]
-    weights = [float(draw(st.integers(0, 2))) for _ in range(2)]
-    return {"lo": [p["lo"] for p in pairs], "hi": [p["hi"] for p in pairs], "weights": weights}
+    """Intervals in every dimension, or in those that are listed; open sides and weights of 0 among them."""
+    dims = list(range(RANKED_DIMS))
+    row: Row = {"dims": None}
+    if draw(st.integers(0, 2)) == 0:
+        dims = row["dims"] = draw(st.lists(st.sampled_from(dims), max_size=RANKED_DIMS, unique=True))
+    pairs = [draw(_range()) for _ in dims]
+    row["lo"] = [None if pair["lo"] < 0.0 and draw(st.booleans()) else pair["lo"] for pair in pairs]
+    row["hi"] = [pair["hi"] for pair in pairs]
+    row["weights"] = draw(st.one_of(st.none(), st.tuples(*(WEIGHTS for _ in dims)).map(list)))
+    return row | {"budget": draw(st.sampled_from([None, None, None, 0, 1, 2]))}
+
+
+@st.composite
+def _revision(draw: st.DrawFn) -> Row:
+    """Anything that an update may give: intervals, weights, both, or a budget alone; or nothing, which is rejected."""
+    row = draw(_intervals())
+    if draw(st.booleans()):
+        row |= {"lo": None, "hi": None}
+        if row["weights"] is None:
+            row["dims"] = None
+    return row
+
+
+@st.composite
+def _event(draw: st.DrawFn) -> Row:
+    point = [draw(st.one_of(st.none(), NUMBERS, NUMBERS)) for _ in range(RANKED_DIMS)]
+    upper = None
+    if draw(st.booleans()):
+        upper = [None if x is None else draw(st.sampled_from([None, x, x + 1.0, 3.0])) for x in point]
+    return {"point": point, "upper": upper, "k": draw(st.sampled_from([None, None, 1, 2, 12]))}
 
 
 @st.composite
@@ -95,5 +124,8 @@ PUBLICATIONS = {
     "window": st.builds(lambda x, y: {"point": [x, y]}, NUMBERS, NUMBERS),
     "geotext": st.builds(lambda place, words: place | words, _place(), _words(0)),
     "ranges": _object_change(),
-    "ranked": st.builds(lambda x, y: {"point": [x, y]}, NUMBERS, st.one_of(st.none(), NUMBERS)),
+    "ranked": _event(),
 }
+
+# What a subscription of ranked may be updated with, but for its id.
+UPDATES = _revision()

@@ -16,9 +16,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from skyband.contract import AnyEngine, Tops
+from skyband.contract import AnyEngine, RankedEngine, Tops
 from skyband.testing.case import Case
-from skyband.testing.data import IDS, PUBLICATIONS, SUBSCRIPTIONS
+from skyband.testing.data import IDS, PUBLICATIONS, SUBSCRIPTIONS, UPDATES
 
 
 def check_against_oracle(case: Case, profile: settings | None = None) -> None:
@@ -94,6 +94,13 @@ class ContractMachine(RuleBasedStateMachine):
         ids = data.draw(st.lists(st.sampled_from(self.registered), min_size=1, max_size=3))
         self.both("resize", ids, k)
 
+    @precondition(lambda self: self.family == "ranked")
+    @rule(data=st.data())
+    def update(self, data: st.DataObject) -> None:
+        ids = st.sampled_from([*self.registered, data.draw(self.subscription_ids)])
+        rows = data.draw(st.lists(UPDATES, min_size=1, max_size=3))
+        self.both("update", [{"id": data.draw(ids)} | row for row in rows])
+
     @rule(later=st.integers(0, 6))
     def advance(self, later: int) -> None:
         self.both("advance", (self.oracle.now or 0) + later)
@@ -111,7 +118,9 @@ class ContractMachine(RuleBasedStateMachine):
         assert self.engine.n_subscriptions == self.oracle.n_subscriptions
         for counter in ("publications", "late", "rejected", "enter", "leave", "move", "delivery"):
             assert self.engine.counters.get(counter, 0) == self.oracle.counters.get(counter, 0), counter
-        if self.family == "ranked":
+        if isinstance(self.engine, RankedEngine) and isinstance(self.oracle, RankedEngine):
+            same(self.engine.budgets(), self.oracle.budgets())
+            same(self.engine.budgets(self.registered[:1]), self.oracle.budgets(self.registered[:1]))
             return
         top = self.engine.top()
         same(top, self.oracle.top())

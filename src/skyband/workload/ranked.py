@@ -1,9 +1,11 @@
 """The workload of the ranked publish/subscribe paper (section 4, Table 1): weighted intervals and events.
 
 A subscription is an interval of half-length l in every dimension about a point of the Zipfian generator,
-with weight 1 - l; an event is such a point.
+with weight 1 - l; an event is such a point. Beyond the paper, subscriptions may speak of a few dimensions only and
+have budgets, and events may be intervals; each draws its numbers last, so that the rest stays as it is without.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +14,12 @@ import pyarrow as pa
 from skyband.workload.clock import Clock
 from skyband.workload.option import Timed, option
 from skyband.workload.region import Regions, regions
-from skyband.workload.seed import Floats, Part, chunks, generator
-from skyband.workload.table import Workload, ids, lists, repeated, workload
+from skyband.workload.seed import Floats, Ints, Part, chunks, generator
+from skyband.workload.table import Workload, ids, integer_lists, lists, repeated, workload
 from skyband.workload.zipf import Zipf
+
+# Decimal digits: the cells of a region are counted in a double.
+MOST_CELLS = 300
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class Options(Timed):
         low=1,
         high=1_000_000,
     )
-    dims: int = option(1, "The number of dimensions.", "d, Table 1", low=1, high=100)
+    dims: int = option(1, "The number of dimensions.", "d, Table 1", low=1, high=1000)
     n_regions: int = option(10, "The number of regions that points come from.", "n_regions, Table 1", low=1)
     n_cells: int = option(100, "The number of cells of a dimension.", "c_i, Table 1", low=1, high=1_000_000)
     region_min: float = option(
@@ -68,9 +73,25 @@ class Options(Timed):
     missing_share: float = option(
         0.0, "The share of an event's dimensions that are missing.", "section 6", low=0.0, high=1.0
     )
+    constrained: int = option(
+        0, "How many dimensions a subscription speaks of, drawn for each; 0 for all.", "section 6", low=0, high=1000
+    )
+    budget: int = option(
+        0, "The mean of the budgets of subscriptions, which are geometric; 0 for none.", low=0, high=1_000_000_000
+    )
+    interval_share: float = option(
+        0.0, "The share of an event's dimensions that are intervals.", "section 6", low=0.0, high=1.0
+    )
+    interval_width: float = option(
+        0.1, "The width of an event's intervals, which have the drawn point in their middle.", low=0.0, high=1.0
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.dims * math.log10(self.n_cells) > MOST_CELLS:
+            raise ValueError(f"dims and n_cells must not make more than 1e{MOST_CELLS} cells.")
+        if self.constrained > self.dims:
+            raise ValueError("constrained must not be greater than dims.")
         if self.region_min > self.region_max:
             raise ValueError("region_min must not be greater than region_max.")
 
@@ -91,11 +112,16 @@ def subscriptions(options: Options) -> pa.Table:
         columns = {
             "id": ids(options, "s", np.arange(chunk.start, chunk.start + chunk.size)),
             "k": repeated(options.k, chunk.size),
-            "lo": lists(middles - halves),
-            "hi": lists(middles + halves),
-            "weights": lists(1.0 - halves),
         }
-        tables.append(pa.table(columns))
+        more = {}
+        if 0 < options.constrained < options.dims:
+            chosen = _dimensions(options, random, chunk.size)
+            middles, halves = (np.take_along_axis(numbers, chosen, axis=1) for numbers in (middles, halves))
+            more["dims"] = integer_lists(chosen)
+        if options.budget:
+            more["budget"] = pa.array(random.geometric(1.0 / options.budget, chunk.size).astype(np.int64))
+        columns |= {"lo": lists(middles - halves), "hi": lists(middles + halves), "weights": lists(1.0 - halves)}
+        tables.append(pa.table(columns | more))
     return pa.concat_tables(tables)
 
 
@@ -110,10 +136,21 @@ def publications(options: Options) -> pa.Table:
         columns = {
             "id": ids(options, "p", np.arange(chunk.start, chunk.start + chunk.size)),
             "ts": pa.array(clock.tick(chunk)),
-            "point": lists(points, missing),
         }
-        tables.append(pa.table(columns))
+        more = {}
+        if options.interval_share:
+            wide = random.random(points.shape) < options.interval_share
+            half = options.interval_width / 2
+            more["upper"] = lists(points + half, missing | ~wide)
+            points = np.where(wide, points - half, points)
+        tables.append(pa.table(columns | {"point": lists(points, missing)} | more))
     return pa.concat_tables(tables)
+
+
+def _dimensions(options: Options, random: np.random.Generator, n_rows: int) -> Ints:
+    """Distinct dimensions for each row, ascending."""
+    order = np.argsort(random.random((n_rows, options.dims)), axis=1)
+    return np.sort(order[:, : options.constrained], axis=1)
 
 
 def _regions(options: Options) -> Regions:

@@ -44,6 +44,12 @@ def lists(rows: Floats, missing: Bools | None = None) -> pa.Array:
     return pa.ListArray.from_arrays(np.arange(n_rows + 1, dtype=np.int32) * np.int32(width), flat)
 
 
+def integer_lists(rows: Ints) -> pa.Array:
+    """The rows of a matrix as lists of integers."""
+    n_rows, width = rows.shape
+    return pa.ListArray.from_arrays(np.arange(n_rows + 1, dtype=np.int32) * np.int32(width), pa.array(rows.ravel()))
+
+
 def coordinates(rows: Floats) -> pa.Array:
     """One dimension as a column of doubles, more as a column of lists."""
     return pa.array(rows[:, 0]) if rows.shape[1] == 1 else lists(rows)

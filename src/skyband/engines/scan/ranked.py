@@ -7,11 +7,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.contract import RankedEngine, pack, register, unpack
+from skyband.engines.scan.asking import Asking, asking
 from skyband.engines.scan.labels import labels
-from skyband.kernels.heap import make_heap
+from skyband.kernels.fitting import make_rule
 from skyband.kernels.idmap import IdMap
-from skyband.kernels.slots import BLOCK, Slots, grown
-from skyband.kernels.stab import Found, Intervals, stab
+from skyband.kernels.slots import Slots, grown
+from skyband.kernels.stab import NEVER, Events, Found, Standing, check_standing, make_found
 from skyband.model.ranked import Publications, Subscriptions
 
 Int64s = npt.NDArray[np.int64]
@@ -21,7 +22,7 @@ Int64s = npt.NDArray[np.int64]
 class RankedScan(RankedEngine):
     """The k best-scoring interval subscriptions for each event, by brute force.
 
-    An event costs two comparisons a dimension for every subscription.
+    An event costs two comparisons for each part of every subscription.
     """
 
     name = "scan"
@@ -29,20 +30,20 @@ class RankedScan(RankedEngine):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self._rule = make_rule(self.fit, self.interval, self.combination, self.matching)
         self._slots = Slots()
         self._ids = IdMap()
-        self._turn = np.zeros(0, np.int64)
-        self._n_turns = 0
         self._labelled = True
-        nothing = np.zeros((0, 0, BLOCK))
-        self._intervals = Intervals(nothing, nothing, nothing, np.zeros(0, np.int64))
+        self._asking: Asking | None = None
+        self._standing = Standing(*(np.zeros(0, np.int64) for _ in range(3)))
 
     @property
     def n_subscriptions(self) -> int:
         return self._ids.size
 
     def memory(self) -> dict[str, int]:
-        return {"intervals": sum(array.nbytes for array in self._intervals), "ids": self._ids.n_bytes}
+        asking = 0 if self._asking is None else self._asking.n_bytes
+        return {"intervals": asking + sum(array.nbytes for array in self._standing), "ids": self._ids.n_bytes}
 
     def _registered(self, ids: pa.Array) -> npt.NDArray[np.bool_]:
         return self._ids.find(ids) >= 0
@@ -55,45 +56,42 @@ class RankedScan(RankedEngine):
     def _add(self, rows: Subscriptions) -> None:
         slots = self._slots.take(np.zeros(len(rows.ids), np.int8))
         self._ids.add(rows.ids, slots)
-        self._turn = grown(self._turn, self._slots.n_slots)
-        self._turn[slots] = self._n_turns + np.arange(len(slots))
-        self._n_turns += len(slots)
-        if not len(self._intervals.lo):
-            nothing = np.zeros((0, rows.lo.shape[1], BLOCK))
-            self._intervals = self._intervals._replace(lo=nothing, hi=nothing, weight=nothing)
-        before, n_blocks = len(self._intervals.lo), self._slots.n_blocks
-        self._intervals = Intervals(
-            grown(self._intervals.lo, n_blocks),
-            grown(self._intervals.hi, n_blocks),
-            grown(self._intervals.weight, n_blocks),
-            grown(self._intervals.label, self._slots.n_slots),
-        )
-        self._intervals.lo[before:] = np.inf
-        block, i = slots // BLOCK, slots % BLOCK
-        self._intervals.lo[block, :, i] = rows.lo
-        self._intervals.hi[block, :, i] = rows.hi
-        self._intervals.weight[block, :, i] = rows.weights
+        self._write(slots, rows)
         self._labelled = False
 
+    def _write(self, slots: Int64s, rows: Subscriptions) -> None:
+        before = len(self._standing.needed)
+        self._standing = Standing(*(grown(array, self._slots.n_slots) for array in self._standing))
+        self._standing.needed[before:] = NEVER
+        if self._asking is None:
+            assert self.settings.dims is not None
+            self._asking = asking(self._rule, self.settings.dims)
+        self._asking.put(slots, self._slots.n_slots, rows)
+        needed = np.diff(rows.offsets) if self._rule.exact else 1
+        self._standing.needed[slots] = np.where(rows.budget == 0, NEVER, needed)
+        self._standing.budget[slots] = rows.budget
+
+    def _replace(self, rows: Subscriptions) -> None:
+        self._write(self._ids.find(rows.ids), rows)
+
     def _unsubscribe(self, ids: pa.Array) -> pa.Table:
-        slots = self._ids.find(ids)
-        self._intervals.lo[slots // BLOCK, :, slots % BLOCK] = np.inf
-        self._intervals.hi[slots // BLOCK, :, slots % BLOCK] = -np.inf
-        self._ids.remove(slots)
-        self._slots.give(slots)
+        if self._asking is not None:
+            slots = self._ids.find(ids)
+            self._asking.drop(slots)
+            self._standing.needed[slots] = NEVER
+            self._ids.remove(slots)
+            self._slots.give(slots)
         return self._schema().empty_table()
 
     def _publish(self, rows: Publications) -> pa.Table:
         n = len(rows.ids)
         self._pass_time(rows)
-        if not n or not self.n_subscriptions:
+        if not n or self._asking is None or not self.n_subscriptions:
             return self._schema().empty_table()
         self._label()
-        k = min(self.k, self.n_subscriptions)
-        found = Found(np.zeros(n, np.int64), np.zeros((n, k), np.int64), np.zeros((n, k)))
-        n_needed = rows.points.shape[1] if self.matching == "exact" else 1
-        scratch = (make_heap(k), np.zeros(BLOCK), np.zeros(BLOCK, np.int64))
-        stab(rows.points, n_needed, self._intervals, self._slots.n_blocks, *scratch, found)
+        ks = np.minimum(self._ks(rows), self.n_subscriptions)
+        found = make_found(ks)
+        self._asking.search(Events(rows.points, rows.upper, ks), self._slots.n_slots, self._standing, found)
         self._counters["compared"] += n * self.n_subscriptions
         self._counters["matches"] += int(found.length.sum())
         return self._matches(rows.ids, found)
@@ -101,15 +99,15 @@ class RankedScan(RankedEngine):
     def _label(self) -> None:
         if not self._labelled:
             slots = np.flatnonzero(self._slots.used)
-            self._intervals.label[slots] = labels(self._ids.ids(slots))
+            self._standing.label[slots] = labels(self._ids.ids(slots))
             self._labelled = True
 
     def _matches(self, events: pa.Array, found: Found) -> pa.Table:
-        rank = np.arange(found.slot.shape[1])
-        used = rank[None, :] < found.length[:, None]
-        event, place = np.nonzero(used)
+        event = np.repeat(np.arange(len(events)), found.length)
         if not len(event):
             return self._schema().empty_table()
+        place = np.arange(len(event)) - (np.cumsum(found.length) - found.length)[event]
+        used = found.start[event] + place
         columns = [
             events.take(pa.array(event)),
             self._ids.ids(found.slot[used]),
@@ -118,15 +116,14 @@ class RankedScan(RankedEngine):
         ]
         return pa.Table.from_arrays(columns, schema=self._schema())
 
+    def _asked(self, ids: pa.Array | None) -> Subscriptions:
+        slots = np.flatnonzero(self._slots.used) if ids is None else self._ids.find(ids)
+        parts = asking(self._rule, 0).parts_of(slots) if self._asking is None else self._asking.parts_of(slots)
+        names = self._ids.ids(slots) if len(slots) else pa.array([], self._id_type("subscriptions id"))
+        return Subscriptions(names, *parts, self._standing.budget[slots])
+
     def _save(self) -> dict[str, pa.Table]:
-        slots = np.flatnonzero(self._slots.used)
-        slots = slots[np.argsort(self._turn[slots], kind="stable")]
-        block, i = slots // BLOCK, slots % BLOCK
-        lo, hi, weight = (array[block, :, i] for array in self._intervals[:3])
-        asked = Subscriptions(self._ids.ids(slots), lo, hi, weight)
-        return {
-            "subscriptions": pack(asked) if len(slots) else pa.table({}),
-        }
+        return {"subscriptions": pack(self._asked(None))}
 
     def _load(self, tables: dict[str, pa.Table]) -> None:
         if len(tables["subscriptions"]):
@@ -136,3 +133,4 @@ class RankedScan(RankedEngine):
         """Assert the invariants of every structure."""
         self._slots.check()
         self._ids.check()
+        check_standing(self._standing, self._slots.used)
