@@ -12,13 +12,15 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import platformdirs
+from numba.extending import intrinsic, overload
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., object])
 
 KEEP_SECONDS = 30 * 24 * 3600
 
@@ -84,6 +86,16 @@ def allocating(function: Callable[P, R]) -> Callable[P, R]:
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """A kernel that is copied into its callers, for the innermost calls."""
     return _compile(function, forceinline=True)
+
+
+def overloads(function: Callable[..., object]) -> Callable[[F], F]:
+    """Say how a plain function is compiled for given types; without the compiler the function itself runs."""
+    return cast("Callable[[F], F]", overload(function, inline="always"))
+
+
+def generates(function: Callable[..., object]) -> Callable[..., Any]:
+    """A function for the compiler that writes instructions itself."""
+    return cast("Callable[..., Any]", intrinsic(function))
 
 
 def _compile(function: Callable[P, R], **more: bool) -> Callable[P, R]:

@@ -1,0 +1,88 @@
+"""Many comparisons at once against one at a time, and images of numbers."""
+
+import numpy as np
+import pytest
+
+from skyband.kernels.compile import kernel
+from skyband.kernels.lanes import (
+    BLOCK_ENDS,
+    LANES,
+    NEVER_HI,
+    NEVER_LO,
+    Int32s,
+    hits,
+    image_above,
+    image_below,
+    images,
+    lowest_bit,
+)
+from skyband.kernels.parts import rounded_down, rounded_up
+
+NUMBERS = [
+    0.0,
+    -0.0,
+    0.1,
+    -0.1,
+    1.0,
+    3.0,
+    1e-320,
+    -1e-320,
+    1e-40,
+    1e38,
+    -1e38,
+    3.4028235e38,
+    1e39,
+    -1e39,
+    1e308,
+    -1e308,
+]
+NUMBERS += [np.inf, -np.inf, 16777217.0, -16777217.0]
+
+
+@kernel
+def compiled_hits(ends: Int32s, start: int, low: int, high: int) -> int:
+    return hits(ends, start, low, high)
+
+
+@kernel
+def compiled_lowest_bit(mask: int) -> int:
+    return lowest_bit(mask)
+
+
+def test_hits_are_what_a_comparison_at_a_time_finds() -> None:
+    random = np.random.default_rng(1)
+    ends = random.integers(-5, 6, 3 * BLOCK_ENDS).astype(np.int32)
+    ends[:3], ends[LANES : LANES + 3] = NEVER_LO, NEVER_HI
+    for _ in range(200):
+        start = BLOCK_ENDS * int(random.integers(3))
+        low, high = sorted(random.integers(-6, 7, 2).tolist())
+        lo, hi = ends[start : start + LANES].tolist(), ends[start + LANES : start + BLOCK_ENDS].tolist()
+        wanted = sum(1 << i for i in range(LANES) if lo[i] <= high and hi[i] >= low)
+        assert compiled_hits(ends, start, low, high) == wanted == hits(ends, start, low, high)
+
+
+@pytest.mark.parametrize("bit", [0, 1, 7, 31])
+def test_the_lowest_bit(bit: int) -> None:
+    for mask in (1 << bit, 1 << bit | 1 << 31):
+        assert compiled_lowest_bit(mask) == bit == lowest_bit(mask)
+
+
+def test_images_are_in_the_order_of_the_numbers() -> None:
+    ordered = np.sort(np.array(NUMBERS))
+    below, above = [image_below(x) for x in ordered.tolist()], [image_above(x) for x in ordered.tolist()]
+    assert below == sorted(below)
+    assert above == sorted(above)
+    assert image_below(0.0) == image_below(-0.0) == image_above(-0.0) == 0
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_images_of_one_are_those_of_many(number: float) -> None:
+    one = np.array([number])
+    assert image_below(number) == images(rounded_down(one))[0]
+    assert image_above(number) == images(rounded_up(one))[0]
+    assert image_below(number) <= image_above(number)
+
+
+def test_no_interval_is_never_met() -> None:
+    ends = np.repeat(np.array([NEVER_LO, NEVER_HI], np.int32), LANES)
+    assert compiled_hits(ends, 0, image_below(-np.inf), image_above(np.inf)) == 0
