@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import skyband
 from skyband.contract import AnyEngine, Granularity
+from skyband.engines.lexicon import Lexicon
 from skyband.engines.ranges.engine import Notified, RangesPaint
-from skyband.engines.ranges.lexicon import Lexicon
 from skyband.engines.ranges.naive import NaivePainter, Unicast
 from skyband.engines.ranges.painter import Painter
 from skyband.testing.machine import same, through_snapshot
@@ -399,7 +399,7 @@ def test_labels_are_in_the_order_of_names(batches: list[list[str]]) -> None:
 @pytest.mark.parametrize("fair", [2**12, 2**54])
 @pytest.mark.parametrize("names", ["up", "down", "inwards"])
 def test_labels_where_gaps_are_used_up(names: str, fair: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("skyband.engines.ranges.lexicon.FAIR", fair)
+    monkeypatch.setattr("skyband.engines.lexicon.FAIR", fair)
     lexicon = Lexicon()
     lexicon.slots(pa.array([f"{i:03}" for i in range(200)]))
     for i in range(300):

@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.contract import Engine, pack, register, take, unpack
+from skyband.engines.lexicon import Lexicon
 from skyband.engines.ranges.batch import BatchServer
 from skyband.engines.ranges.boxed import Boxed
-from skyband.engines.ranges.lexicon import Lexicon
 from skyband.engines.ranges.naive import Unicast
 from skyband.engines.ranges.painter import Groups, Objects, Painter
 from skyband.engines.ranges.server import Algorithm, Plan, Server

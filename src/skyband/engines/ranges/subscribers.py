@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.engines.continuous.telling import Telling
+from skyband.engines.lexicon import Lexicon
 from skyband.engines.ranges.boxes import extent_of
-from skyband.engines.ranges.lexicon import Lexicon
 from skyband.engines.ranges.painter import Groups, Objects
 from skyband.engines.ranges.wire import read_messages
 from skyband.engines.scan.rows import Reserve, Rows
