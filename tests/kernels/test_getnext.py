@@ -94,6 +94,7 @@ def test_a_search_of_the_sopt_r_tree_opens_at_most_2k_leaves(case: Any, n_keys: 
         else lambda random, n: tuple(np.sort(random.integers(0, 2**20, (2, n)) / 2.0**20, axis=0))
     )
     parts = make_parts(by_case, random, n, 1, n_keys)
+    parts.fact[:, : HI + 1] = parts.fact[:, : HI + 1].astype(np.float32)
     forest = packed_best(parts, np.arange(n, dtype=np.int32), 1)
     # A value between two such numbers is taken for both, so values are such numbers, too.
     values = np.unique(np.clip(values_for(parts, random), -1e38, 1e38).astype(np.float32))

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-PACKAGES = ("click", "numba", "numpy", "platformdirs", "psutil", "pyarrow", "rich")
+PACKAGES = ("click", "llvmlite", "numba", "numpy", "platformdirs", "psutil", "pyarrow", "rich")
 OPTIONAL = {"matplotlib": "the pictures of demo and bench", "pandas": "data frames as input"}
 GIB = 2**30
 

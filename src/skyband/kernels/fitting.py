@@ -21,12 +21,16 @@ UNMATCHED = -1.0
 
 
 class Rule(NamedTuple):
-    """What an engine was told: how parts are met, weighted and combined, and whether all of them have to be met."""
+    """What an engine was told: how parts are met, weighted and combined, and whether all of them have to be met.
+
+    If parts are `keyed` by their weights, these are at hand; otherwise they lie apart.
+    """
 
     fit: int
     inside: bool
     combination: int
     exact: bool
+    keyed: bool = False
 
 
 @inlined
@@ -83,7 +87,7 @@ def score_parts(
 ) -> float:
     """The score of the subscription with the n parts from `first` on for an event, or UNMATCHED.
 
-    If they are `leading` they are about the first n dimensions. In relaxed matching keys are weights, and at hand.
+    If they are `leading` they are about the first n dimensions.
     """
     fact, dims, weights = parts.fact, parts.dim, parts.weight
     fit, inside, combination = rule.fit, rule.inside, rule.combination
@@ -96,7 +100,7 @@ def score_parts(
         given = 0.0
         if meets(lo, hi, low[j], high[j], inside):
             n_met += 1
-            weight = weights[p] if rule.exact else fact[p, KEY]
+            weight = fact[p, KEY] if rule.keyed else weights[p]
             given = weight * factor(lo, hi, low[j], high[j], fit)
         elif rule.exact:
             return UNMATCHED

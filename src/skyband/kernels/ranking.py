@@ -1,8 +1,9 @@
 """Ranked matching: the best subscriptions for an event, from streams of parts in order.
 
 *In order*, where all streams rank by the score of the whole subscription (exact matching, or a single stream): they are
-merged, a subscription all of whose indexed parts turn up is a candidate, and the first k are the answer. With a score
-that depends on the event keys are bounds, and the search goes on until none left can reach the answer.
+merged, a subscription all of whose indexed parts turn up is a candidate, and the first k are the answer. If keys are
+only bounds, since scores depend on the event or on which parts are met, the search goes on until none that is left can
+reach the answer. That is *by total*: relaxed matching with all streams in the order of what subscriptions can score.
 
 *Threshold Algorithm*, where each stream ranks by the weights of its own dimension (relaxed matching): parts are taken
 from the streams in turn; each new subscription is looked at as a whole; no subscription that was not seen yet can be
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.fitting import FLAT, MAX, MIN, SUM, UNMATCHED, Rule, score_parts
 from skyband.kernels.getnext import Layers
-from skyband.kernels.heap import Heap, heap_push, heap_sort
+from skyband.kernels.heap import Heap, heap_push, heap_sort, worse
 from skyband.kernels.parts import CRAMPED, END, KEY, OWNER, Parts
 from skyband.kernels.stab import Events, Found
 from skyband.kernels.streams import RANDOM, Floats, Int64s, Streams, make_heap_of_streams, open_streams, pull, sink
@@ -41,7 +42,8 @@ class Asked(NamedTuple):
 
     A budget below zero is no budget; `budgeted` says whether there are any. `size` counts the indexed parts by
     dimension; no owner has parts in fewer streams than `least` or in more than `most`. Unless `all_parts` have to turn
-    up, one does, and `verify` says that the others have to be looked at. If weights are `even`, sums of them are exact.
+    up, one does, and `verify` says that the others have to be looked at. If keys
+    are what the whole subscription can score, it is `by_total`. If weights are `even`, sums of them are exact.
     """
 
     span: Int64s
@@ -52,6 +54,7 @@ class Asked(NamedTuple):
     most: int
     all_parts: bool
     verify: bool
+    by_total: bool
     budgeted: bool
     even: bool
 
@@ -93,10 +96,13 @@ def match_event(search: Search, low: Floats, high: Floats, k: int, stamp: int, s
         return CRAMPED
     if n == 0:
         return 0
-    in_order = rule.exact or (n == 1 and rule.combination != MIN)
-    if in_order and rule.fit == FLAT:
+    by_score = rule.exact or (n == 1 and rule.combination != MIN and not search.asked.by_total)
+    if by_score and rule.fit == FLAT:
         return _in_order(search, low, high, k, n, slots, scores)
-    n_best = _in_bound_order(search, low, high, k, n) if in_order else _threshold(search, low, high, k, n, stamp)
+    if by_score or search.asked.by_total:
+        n_best = _in_bound_order(search, low, high, k, n)
+    else:
+        n_best = _threshold(search, low, high, k, n, stamp)
     heap_sort(heap, n_best)
     for i in range(n_best):
         slots[i], scores[i] = heap.items[i], -heap.keys[i]
@@ -135,9 +141,10 @@ def _in_bound_order(search: Search, low: Floats, high: Floats, k: int, n: int) -
     n_live = _start(search, low, high, n)
     while n_live > 0:
         part, n_turned_up, n_live = _next_owner(search, low, high, n_live)
-        if n_best == k and fact[part, KEY] < -heap.keys[0]:
-            break
         owner = int(fact[part, OWNER])
+        # Whoever comes later has a smaller key, or the same and a smaller label.
+        if n_best == k and worse(-fact[part, KEY], search.parts.label[owner], heap.keys[0], heap.stamps[0]):
+            break
         if not (asked.all_parts and n_turned_up < asked.needed[owner]) and not spent(asked, owner):
             n_best = _look(search, owner, low, high, k, n_best)
     return n_best

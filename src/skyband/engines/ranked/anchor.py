@@ -56,4 +56,5 @@ def _by_dim(dim: Int32s, chosen: Int64s) -> Iterator[tuple[int, Int64s]]:
     """Each dimension of the chosen parts, and those of them that are in it."""
     order = chosen[np.argsort(dim[chosen], kind="stable")]
     dims, starts = np.unique(dim[order], return_index=True)
-    yield from zip(dims.tolist(), np.split(order, starts[1:]), strict=True)
+    ends = [*starts[1:].tolist(), len(order)]
+    yield from ((j, order[start:end]) for j, start, end in zip(dims.tolist(), starts.tolist(), ends, strict=False))

@@ -31,8 +31,9 @@ class ScoredEngine(RankedEngine):
 
     `index` is the scored interval index: "sopt" (the SOPT-R-tree, the fastest), "ir" (the IR-tree), "r", "segment" or
     "interval". All but the IR-tree are built as a whole, and take what changes into an IR-tree beside them until it is
-    merged in, slice by slice; `delta` changes, and an eighth of the index, begin a merge. Exact matching finds a
-    subscription by one of its parts (`access="anchor"`), or, as the paper does, by all of them ("intersect").
+    merged in, slice by slice; `delta` changes, and a 128th of the index, begin a merge. `access` is how subscriptions
+    are found: exact matching has "anchor" and, as in the paper, "intersect"; relaxed matching has "tiers", "total" and,
+    as in the paper, "threshold".
     """
 
     name = "scored"
@@ -42,7 +43,8 @@ class ScoredEngine(RankedEngine):
         {"k": 3, "matching": "exact", "delta": 4},
     )
     rare_modes = (
-        *({"k": 3, "index": kind, "delta": 4} for kind in KINDS[1:]),
+        *({"k": 3, "index": kind, "access": "threshold", "delta": 4} for kind in KINDS),
+        {"k": 3, "access": "total", "delta": 4},
         {"k": 3, "matching": "exact", "access": "intersect", "delta": 4},
         *(mode | {"delta": 4} for mode in RankedEngine.rare_modes),
     )

@@ -29,7 +29,7 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
 
-Access = Literal["auto", "anchor", "intersect", "threshold", "tiers"]
+Access = Literal["auto", "anchor", "intersect", "threshold", "tiers", "total"]
 ACCESSES: tuple[Access, ...] = get_args(Access)
 # Tiers have room for every dimension of every subscription; with more, most are not asked about.
 MOST_DIMS = 16
@@ -62,8 +62,9 @@ class Matcher:
         self.label = np.zeros(0, np.int64)
         self.n_owners = 0
         self.work = np.zeros(2, np.int64)
-        self._rule = rule
         access = chosen_access(access, rule, dims)
+        self._by_total = access == "total"
+        self._rule = rule._replace(keyed=not rule.exact and not self._by_total)
         self._anchored = access == "anchor"
         self._anchors = Anchors(dims)
         self._tiers = TierIndex(dims) if access == "tiers" else None
@@ -125,8 +126,9 @@ class Matcher:
         n_open = np.bincount(owner[opened], minlength=len(n_parts))
         based = n_parts == n_open if exact else n_open > 0
         key, base_key, chosen = rows.weight, np.zeros(len(n_parts)), ~opened
-        full_scores(rows.offsets, rows.weight, opened | exact, combination, base_key)
-        if exact:
+        by_full = exact or self._by_total
+        full_scores(rows.offsets, rows.weight, opened | by_full, combination, base_key)
+        if by_full:
             key = base_key[owner]
         if self._anchored:
             chosen = self._anchors.choose(rows.offsets, rows.dim, rows.lo, rows.hi, ~opened)
@@ -206,7 +208,9 @@ class Matcher:
         )
         all_parts = self._rule.exact and not self._anchored
         verify = self._anchored and self._most > 1
-        asked = Asked(*counts, self._least, self._most, all_parts, verify, self._n_budgets > 0, self._even)
+        asked = Asked(
+            *counts, self._least, self._most, all_parts, verify, self._by_total, self._n_budgets > 0, self._even
+        )
         return Search(layers, parts, asked, self._rule, streams, Scratch(heap, self._seen, np.zeros(n_dims)))
 
     def merge(self) -> None:
@@ -236,16 +240,18 @@ def chosen_access(access: Access, rule: Rule, dims: int) -> Access:
     if access not in ACCESSES:
         raise ValueError(f"The access is {', '.join(ACCESSES[:-1])} or {ACCESSES[-1]}, not {access!r}.")
     if rule.exact:
-        if access in ("threshold", "tiers"):
+        if access in ("threshold", "tiers", "total"):
             raise ValueError(f"The access {access} is for relaxed matching; exact matching has anchor and intersect.")
         return "anchor" if access == "auto" else access
     if access in ("anchor", "intersect"):
-        raise ValueError(f"The access {access} is for exact matching; relaxed matching has threshold and tiers.")
+        raise ValueError(f"The access {access} is for exact matching; relaxed matching has threshold, tiers and total.")
     if access == "tiers" and rule.combination != SUM:
-        raise ValueError("Tiers are for sums; other combinations have the access threshold.")
-    if access == "auto":
-        return "tiers" if rule.combination == SUM and 1 < dims <= MOST_DIMS else "threshold"
-    return access
+        raise ValueError("Tiers are for sums; other combinations have the access total.")
+    if access != "auto":
+        return access
+    if dims == 1:
+        return "threshold"
+    return "tiers" if rule.combination == SUM and dims <= MOST_DIMS else "total"
 
 
 def _is_even(weight: Floats) -> bool:

@@ -65,8 +65,9 @@ class Pool:
         self.fact[places, KEY], self.fact[places, OWNER] = rows.key, np.repeat(owners, rows.n_rows)
         self.dim[places], self.weight[places], self.layer[places] = rows.dim, rows.weight, NOT_INDEXED
         self.first[owners], self.n_owned[owners], self.n_parts[owners] = first, rows.n_rows, rows.n_parts
-        last = np.where(rows.n_parts > 0, first + rows.n_parts - 1, 0)
-        leading = (rows.n_parts > 0) & (self.dim[last] == rows.n_parts - 1)
+        some = np.flatnonzero(rows.n_parts)
+        leading = np.zeros(len(first), np.bool_)
+        leading[some] = self.dim[first[some] + rows.n_parts[some] - 1] == rows.n_parts[some] - 1
         self.span[owners] = first << SPAN_BITS | rows.n_parts << 1 | leading
         self.alive[owners] = True
         return places

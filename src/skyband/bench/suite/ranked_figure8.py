@@ -1,0 +1,13 @@
+"""Figure 8 of the ranked paper: what an event takes beside the SOPT-R-tree, by the number of dimensions."""
+
+from skyband.bench.benchmark import Benchmark
+from skyband.bench.ranking_view import INDEX, RATIO, RATIO_BATCH, SUBSCRIPTIONS, D, K, plot
+from skyband.bench.suite.ranked_figure7 import measure
+
+BENCHMARK = Benchmark(
+    name="ranked-figure8",
+    summary="Figure 8 of the ranked paper: the time of an event in multiples of the SOPT-R-tree's, by dimensions.",
+    measure=measure,
+    columns=(D, INDEX, SUBSCRIPTIONS, K, RATIO, RATIO_BATCH),
+    plots=(plot("ratio", "Figure 8: time beside SOPT-R, by dimensions", "d", "ratio", "multiples of SOPT-R"),),
+)
