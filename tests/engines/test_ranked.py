@@ -360,6 +360,7 @@ def test_several_tiers_come_and_go() -> None:
                 matcher.add(back, rows)
 
 
+@pytest.mark.jit_only
 def test_tiers_look_at_few() -> None:
     tiers, threshold = many(8000, 4, seed=9)
     assert accesses(tiers, 5)[1] < accesses(threshold, 5)[1] / 4
