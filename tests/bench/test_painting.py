@@ -29,7 +29,7 @@ from skyband.bench.painting_stocks import Market, world_of
 from skyband.bench.painting_traffic import Carried, Paths
 from skyband.bench.painting_trial import Trial, contest, require_agreement
 from skyband.bench.painting_view import KS, SCALES, by_k
-from skyband.bench.sensors import VARIABLE
+from skyband.bench.real import VARIABLE, find
 from skyband.bench.suite import ranges_figure16, ranges_table3, ranges_table4, ranges_table7
 from skyband.workload import ranges
 
@@ -267,7 +267,7 @@ def stocks(folder: Path) -> None:
 def test_stocks_become_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stocks(tmp_path)
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    path = painting_stocks.find()
+    path = find(painting_stocks.FILE)
     assert path is not None
     market = painting_stocks.read(path)
     # C pays no dividend; A and D are told apart.

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import skyband
-from skyband.bench import BENCHMARKS, Row, paper, sensors
+from skyband.bench import BENCHMARKS, Row, paper, real, sensors
 from skyband.bench.contest import WrongAnswer
 from skyband.bench.paper import Group, Scale, Setting, setting_of
 from skyband.bench.suite import window
@@ -164,7 +164,7 @@ def readings(folder: Path, rows: int = 60) -> None:
 
 def test_real_points_fill_the_unit_box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     readings(tmp_path)
-    monkeypatch.setenv(sensors.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(real.VARIABLE, str(tmp_path))
     assert sensors.missing() is None
     points = sensors.points(tmp_path / sensors.FILE)
     assert points.shape == (58, 4)
@@ -183,7 +183,7 @@ def test_a_column_that_never_changes_is_zero(tmp_path: Path) -> None:
 
 def test_real_data_runs_where_it_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     readings(tmp_path)
-    monkeypatch.setenv(sensors.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(real.VARIABLE, str(tmp_path))
     setting = Setting("real", 5, 4, 100, 3, 10)
     (row,) = paper.run(setting, [Group(2)], "c")
     assert row["skipped"] is None
@@ -196,9 +196,9 @@ def test_real_data_runs_where_it_is_found(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("folder", [None, "", "nowhere"])
 def test_without_real_data_the_rows_say_so(folder: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if folder is None:
-        monkeypatch.delenv(sensors.VARIABLE, raising=False)
+        monkeypatch.delenv(real.VARIABLE, raising=False)
     else:
-        monkeypatch.setenv(sensors.VARIABLE, folder)
+        monkeypatch.setenv(real.VARIABLE, folder)
     monkeypatch.setitem(paper.SCALES, "toy", TOY._replace(data=("real",), windows=(4,)))
     for name in ("window-figure15", "window-figure17"):
         rows = BENCHMARKS[name].run("toy", quiet)

@@ -9,7 +9,7 @@ import pytest
 
 from skyband.bench import places
 from skyband.bench.places import FILES, REAL, Corpus
-from skyband.bench.sensors import VARIABLE
+from skyband.bench.real import VARIABLE
 from skyband.scoring.words import Words
 from skyband.workload import geotext
 from skyband.workload.keyword import Keywords

@@ -9,7 +9,7 @@ from skyband.bench import race
 from skyband.bench.contest import WrongAnswer
 from skyband.bench.places import REAL, Corpus
 from skyband.bench.race import SCAN, Course, Entrant, Meter, Runner, Setting, contest
-from skyband.bench.sensors import VARIABLE
+from skyband.bench.real import VARIABLE
 from skyband.engines.scan.geotext import GeotextScan
 
 SETTING = Setting(Corpus("tweets", 10_000), 8, 30, 10, 5, 3, k=2)

@@ -29,7 +29,7 @@ from skyband.bench.ranking_entrant import (
     build,
     replaced,
 )
-from skyband.bench.sensors import VARIABLE
+from skyband.bench.real import VARIABLE, find
 from skyband.bench.suite import ranked, ranked_census, ranked_table2
 from skyband.engines.ranked.matcher import Matcher
 from skyband.kernels.fitting import Rule
@@ -247,10 +247,9 @@ def test_people_come_from_the_file_or_the_run_says_so(tmp_path: Path, monkeypatc
     people = {name: pa.array([1, 3, 2]) for name in ranking_data.COLUMNS[:-1]} | {"capital_loss": pa.array([0, 0, 0])}
     pq.write_table(pa.table(people), tmp_path / ranking_data.FILE)
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    assert ranking_data.missing() is None
     monkeypatch.setitem(ranked_census.PLANS, "small", ranked_census.Plan((8,), QUICK))
     assert all(row["skipped"] is None for row in ranked_census.BENCHMARK.run("small", silent))
-    path = ranking_data.find()
+    path = find(ranking_data.FILE)
     assert path is not None
     assert ranking_data.read(path).tolist() == [[0, 0, 0, 0, 0], [1, 1, 1, 1, 0], [0.5, 0.5, 0.5, 0.5, 0]]
 

@@ -5,7 +5,6 @@ folder it lies in is named by an environment variable; where there is none, what
 so. The paper has a trace of its own, of 2,031 stocks by recommendation.
 """
 
-import os
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -19,8 +18,8 @@ from skyband.bench.benchmark import Progress, Size
 from skyband.bench.painting import DENSE, RELAX, SEED, SPARSE, UNICAST, Setting, World, loosened
 from skyband.bench.painting_traffic import carried
 from skyband.bench.painting_view import SCALES, Scale
+from skyband.bench.real import find, why_missing
 from skyband.bench.row import Row, skipped
-from skyband.bench.sensors import VARIABLE
 from skyband.engines.ranges.painter import Floats
 from skyband.kernels.message import points_of
 from skyband.kernels.sweep import ObjectChanges
@@ -37,13 +36,6 @@ class Market(NamedTuple):
 
     x: Floats
     y: Floats
-
-
-def find() -> Path | None:
-    """The file, if the environment variable names a folder that holds it."""
-    folder = os.environ.get(VARIABLE)
-    path = Path(folder, FILE) if folder else None
-    return path if path is not None and path.is_file() else None
 
 
 @lru_cache(maxsize=1)
@@ -83,7 +75,7 @@ def world_of(market: Market, m: int) -> World:
 
 def measure(size: Size, progress: Progress) -> Iterator[Row]:
     """Every approach for each k on the real trace; at size toy on a made-up one, which is the same everywhere."""
-    scale, path = SCALES[size], find()
+    scale, path = SCALES[size], find(FILE)
     setting = scale.setting._replace(n_subscriptions=min(M, scale.setting.n_subscriptions), data="stocks")
     if size != "toy" and path is None:
         yield from _skipped(setting, scale)
@@ -96,7 +88,7 @@ def measure(size: Size, progress: Progress) -> Iterator[Row]:
 
 
 def _skipped(setting: Setting, scale: Scale) -> Iterator[Row]:
-    reason = f"Skipped: the environment variable {VARIABLE} does not name a folder that holds {FILE}."
+    reason = why_missing(FILE)
     for k in scale.ks:
         for approach in APPROACHES:
             yield skipped(f"k = {k}", approach.label, setting._asdict() | {"k": k}, reason)

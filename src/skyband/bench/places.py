@@ -6,7 +6,6 @@ folder they lie in is named by an environment variable; where there is none, wha
 A subscription is made of a random message (section 7.1): its place, one to five of its keywords, and a random α.
 """
 
-import os
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from skyband.bench.sensors import VARIABLE
+from skyband.bench.real import find, why_missing
 from skyband.scoring.words import Words, tokenise
 from skyband.workload import geotext
 from skyband.workload.clock import MINUTE
@@ -46,9 +45,9 @@ class Corpus(NamedTuple):
     @property
     def missing(self) -> str | None:
         """Why there are no messages, as a sentence; None if there are."""
-        if self.data in CORPORA or find(self.data) is not None:
+        if self.data in CORPORA or find(FILES[self.data]) is not None:
             return None
-        return f"Skipped: the environment variable {VARIABLE} does not name a folder that holds {FILES[self.data]}."
+        return why_missing(FILES[self.data])
 
     def options(self, n_publications: int) -> geotext.Options:
         """Those of the workload, for a made-up collection."""
@@ -69,7 +68,7 @@ class Corpus(NamedTuple):
         return pa.concat_tables([_subscriptions(collection, chunk, k, n_keywords) for chunk in chunks(n)])
 
     def _real(self) -> "Real":
-        path = find(self.data)
+        path = find(FILES[self.data])
         if path is None:
             raise FileNotFoundError(self.missing)
         return read(path)
@@ -112,13 +111,6 @@ class Real(NamedTuple):
         weights = pa.array(raw / np.sqrt(squares)[keywords.rows])
         terms = self.words.take(pa.array(keywords.ranks))
         return pa.ListArray.from_arrays(offsets, terms), pa.ListArray.from_arrays(offsets, weights)
-
-
-def find(data: str) -> Path | None:
-    """The file of a real collection, if the environment variable names a folder that holds it."""
-    folder = os.environ.get(VARIABLE)
-    path = Path(folder, FILES[data]) if folder else None
-    return path if path is not None and path.is_file() else None
 
 
 @lru_cache(maxsize=3)

@@ -1,19 +1,16 @@
 """Subscriptions and events for the evaluation of the ranked paper, as numbers: made up, or people of a census.
 
-The file of the census (UCI Adult, CC BY 4.0) is not part of the project. The folder it lies in is named by an
-environment variable; where there is none, whatever needs it is skipped and says so.
+The file of the census is UCI Adult, CC BY 4.0.
 """
 
-import os
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from skyband.bench.sensors import VARIABLE
+from skyband.bench.real import unit_points
 from skyband.engines.ranked.pool import spread
 from skyband.kernels.stab import Events
 from skyband.model.ranked import UNLIMITED, Subscriptions
@@ -95,28 +92,10 @@ def lengths(random: np.random.Generator, n: int) -> Floats:
     return np.asarray((Zipf(N_CELLS, SKEW).draw(random, n) + 1.0 - random.random(n)) / N_CELLS)
 
 
-def find() -> Path | None:
-    """The file of the census, if the environment variable names a folder that holds it."""
-    folder = os.environ.get(VARIABLE)
-    path = Path(folder, FILE) if folder else None
-    return path if path is not None and path.is_file() else None
-
-
-def missing() -> str | None:
-    """Why there is no census, as a sentence; None if there is one."""
-    if find() is not None:
-        return None
-    return f"Skipped: the environment variable {VARIABLE} does not name a folder that holds {FILE}."
-
-
 @lru_cache(maxsize=1)
 def read(path: Path) -> Floats:
     """The people of a file, a row each, every column shifted and scaled to [0, 1]."""
-    table = pq.read_table(path, columns=list(COLUMNS))
-    values = np.stack([table[name].to_numpy() for name in COLUMNS], axis=1).astype(np.float64)
-    values = values[np.isfinite(values).all(axis=1)]
-    low, high = values.min(axis=0), values.max(axis=0)
-    return np.asarray((values - low) / np.where(high > low, high - low, 1.0))
+    return unit_points(path, COLUMNS)
 
 
 def invented(n: int) -> Floats:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from skyband.bench.benchmark import Benchmark, Progress, Size
 from skyband.bench.ranking import contest
-from skyband.bench.ranking_data import about, find, invented, missing, read
+from skyband.bench.ranking_data import FILE, about, invented, read
 from skyband.bench.ranking_duel import Effort
 from skyband.bench.ranking_entrant import EXACT, INDEXES, RELAXED, SCAN, TIERS
 from skyband.bench.ranking_view import (
@@ -22,6 +22,7 @@ from skyband.bench.ranking_view import (
     SUBSCRIPTIONS,
     plot,
 )
+from skyband.bench.real import find, why_missing
 from skyband.bench.row import Row, skipped
 
 K = 20
@@ -44,10 +45,10 @@ PLANS: dict[Size, Plan] = {
 
 def measure(size: Size, progress: Progress) -> Iterator[Row]:
     """A contest for each number of subscriptions, relaxed and exact."""
-    plan, path = PLANS[size], find()
+    plan, path = PLANS[size], find(FILE)
     if size != "toy" and path is None:
         for n in plan.ns:
-            yield skipped(f"{n}", INDEXES[0].label, {"n_subscriptions": n}, str(missing()))
+            yield skipped(f"{n}", INDEXES[0].label, {"n_subscriptions": n}, why_missing(FILE))
         return
     people = invented(50) if size == "toy" or path is None else read(path)
     for n in plan.ns:
