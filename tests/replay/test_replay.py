@@ -199,6 +199,17 @@ def test_ranked_takes_k_and_matching() -> None:
     assert max(row["rank"] for row in kept.rows) == 2
 
 
+@pytest.mark.parametrize("engine", ["scan", "scored"])
+def test_sparse_subscriptions_have_the_dimensions_of_the_events(engine: str) -> None:
+    sparse = [{"id": 1, "dims": [4], "lo": [0.0], "hi": [1.0]}, {"id": 2, "dims": [], "lo": [], "hi": []}]
+    events = [{"id": 7, "ts": 1, "point": [5.0, 5.0, None, 5.0, 0.5]}]
+    kept = Kept()
+    replay(events, sparse, engine=engine, sink=kept)
+    assert [(row["event"], row["subscription"]) for row in kept.rows] == [(7, 1)]
+    with pytest.raises(Rejected, match="once the number of dimensions is known"):
+        replay(pa.table({"id": pa.array([], "int64"), "ts": pa.array([], "int64"), "point": [[0.0]][:0]}), sparse)
+
+
 def test_files_without_rows(tmp_path: Path) -> None:
     work = small("window")
     empty = tmp_path / "publications.ndjson"

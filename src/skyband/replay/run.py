@@ -23,6 +23,7 @@ from skyband.replay.plan import Plan, expiry_note, narrowest
 from skyband.replay.source import (
     Loaded,
     dims_of,
+    dims_told,
     family_of,
     fit_words,
     lacks_weights,
@@ -94,6 +95,8 @@ def prepare(publications: Source, subscriptions: Source, plan: Plan, until: int 
     if family == "geotext" and plan.words is None and (lacks_weights(said.table) or lacks_weights(asked.table)):
         settings = settings._replace(words=fit_words(said.table))
         notes.append("Weights that were not given are tf-idf, with the document frequencies of these publications.")
+    if family == "ranked" and "dims" in asked.table.column_names:
+        settings = settings._replace(dims=dims_told(said.table))
     subscribed = load(asked, family, settings, plan.on_error)
     settings = settings._replace(dims=dims_of(subscribed.rows))
     published = load(said, family, settings, plan.on_error)

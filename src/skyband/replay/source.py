@@ -25,7 +25,7 @@ from skyband.model import (
 )
 from skyband.model.scalar import texts
 from skyband.model.sieve import Sieve
-from skyband.model.vector import words
+from skyband.model.vector import vectors, words
 from skyband.scoring import Words, tokenise
 
 
@@ -142,6 +142,12 @@ def _documents(sieve: Sieve) -> Iterator[list[str]]:
             yield values[edges[row] : edges[row + 1]]
         elif said is not None:
             yield tokenise(said)
+
+
+def dims_told(publications: pa.Table) -> int | None:
+    """How many dimensions the first event has, which sparse subscriptions do not tell; None if there is none."""
+    point = vectors(Sieve(publications.slice(0, 1), "ranked publications"), "point")
+    return int(point.lengths[0]) if len(publications) and not point.null[0] else None
 
 
 def dims_of(rows: Any) -> int | None:
