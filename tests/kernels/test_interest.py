@@ -15,7 +15,6 @@ from skyband.kernels.interest import (
     STRETCH,
     Interest,
     Lists,
-    _nth_smallest,
     _position,
     adjust,
     cell_band,
@@ -248,14 +247,6 @@ def test_finds_the_position_of_each_slot(n: int) -> None:
     pool = np.random.default_rng(n).permutation(1000)[: n + 10].astype(np.int32)
     lists = Lists(pool, np.zeros(2, np.int64), np.array([3]), np.array([n]), np.array([n]))
     assert [_position(lists, 0, slot) for slot in pool[3 : 3 + n]] == list(range(n))
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 10, 100])
-def test_finds_the_nth_smallest(n: int) -> None:
-    random = np.random.default_rng(n)
-    for values in (random.random(n), random.integers(0, 3, n) * 1.0, np.zeros(n), np.arange(n) * 1.0, -np.arange(n)):
-        wanted = np.sort(values).tolist()
-        assert [_nth_smallest(values.astype(np.float64), i) for i in range(n)] == wanted
 
 
 def test_without_room_a_match_stops_before_the_publication() -> None:

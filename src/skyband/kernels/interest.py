@@ -31,6 +31,7 @@ from skyband.kernels.candidate import Candidates
 from skyband.kernels.compile import allocating, inlined, kernel
 from skyband.kernels.grid import Floats, Grid, Int64s, joined, line, locate, n_cells, rest_bound, term
 from skyband.kernels.score import CHEBYSHEV, EUCLIDEAN, SUM, Contents
+from skyband.kernels.select import nth
 
 # Kinds that cells have lists for, and the lists that are not of cells: everywhere for each of four kinds, and outside.
 KINDS = 3
@@ -328,30 +329,6 @@ def _set_listed(interest: Interest, slot: int, n_listed: int, lists: Lists) -> N
 
 
 @kernel
-def _nth_smallest(values: Floats, n: int) -> float:
-    """The value that n others come before; the values change places."""
-    lo, hi = 0, len(values) - 1
-    while lo < hi:
-        pivot, i, j = values[(lo + hi) // 2], lo, hi
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while pivot < values[j]:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if n <= j:
-            hi = j
-        elif n >= i:
-            lo = i
-        else:
-            break
-    return values[n]
-
-
-@kernel
 def is_boundless(grid: Grid, kind: int, centre: Floats) -> bool:
     """Whether a subscription is of interest everywhere, whatever its gate."""
     return n_cells(grid) < SHARE or rest_bound(grid, kind, centre) < 0.0
@@ -416,7 +393,7 @@ def _move(grid: Grid, interest: Interest, slot: int, gate: float, lists: Lists, 
             _drop(lists, first + found.cell[i], _position(lists, first + found.cell[i], slot))
     limit = n_cells(grid) // SHARE
     if n_after == EVERYWHERE and n_found > limit:
-        band[0], band[1] = _nth_smallest(bounds[:n_found], limit // 2), np.inf
+        band[0], band[1] = nth(bounds, n_found, limit // 2), np.inf
     interest.gate[slot], interest.inner[slot], interest.outer[slot] = gate, band[0], band[1]
     _set_listed(interest, slot, n_after, lists)
     # Nowhere and in no cell of the grid are the same set of cells.

@@ -14,6 +14,7 @@ from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.irblock import HIGHEST
 from skyband.kernels.irtree import Int32s, Int64s, whole
 from skyband.kernels.parts import Parts, ahead
+from skyband.kernels.select import nth
 
 # Blocks are made with a few entries less than they may have: the next insertion would split them.
 PACKED = 28
@@ -53,32 +54,6 @@ def carry(source: Row, i: int, target: Row, j: int) -> None:
 
 
 @kernel
-def _select(numbers: Int32s, n: int, rank: int) -> int:
-    """The number that would be at this rank if the first n were sorted; moves them about."""
-    first, last = 0, n - 1
-    while first < last:
-        a, b, c = numbers[first], numbers[(first + last) // 2], numbers[last]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = first, last
-        while i <= j:
-            while numbers[i] < pivot:
-                i += 1
-            while numbers[j] > pivot:
-                j -= 1
-            if i <= j:
-                numbers[i], numbers[j] = numbers[j], numbers[i]
-                i += 1
-                j -= 1
-        if rank <= j:
-            last = j
-        elif rank >= i:
-            first = i
-        else:
-            break
-    return whole(numbers[rank])
-
-
-@kernel
 def find_median(items: Row, first: int, n: int, ends: Int32s) -> int:
     low, high = items.low[first : first + n], items.high[first : first + n]
     for i in range(n):
@@ -86,7 +61,7 @@ def find_median(items: Row, first: int, n: int, ends: Int32s) -> int:
     for i in range(n):
         ends[n + i] = high[i]
     n_buckets = (n + PACKED + 1) // (PACKED + 1)
-    return _select(ends, 2 * n, 2 * (n * (n_buckets // 2) // n_buckets))
+    return whole(nth(ends, 2 * n, 2 * (n * (n_buckets // 2) // n_buckets)))
 
 
 @kernel
