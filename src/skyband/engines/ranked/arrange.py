@@ -4,8 +4,7 @@
 as every point still meets its intervals best first: in leaves of intervals side by side in this order a search for the
 k best of a point opens at most 2k. It does not hold for values that are intervals, which may meet two that no point has
 in common. Both are generators. Each step takes a slice of the work, and the first one copies what the parts say, so
-that parts may die, change and move between steps. To arrange a million intervals takes 0.7 seconds and 96 MB, in steps
-of 0.2 milliseconds; only the copy takes 30.
+that parts may die, change and move between steps.
 """
 
 from collections.abc import Generator, Iterator
