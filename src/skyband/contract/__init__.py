@@ -1,7 +1,8 @@
 """The verbs: what every engine does, in what order answers come, and how long a publication lives."""
 
-from skyband.contract.engine import FARTHEST, Engine, Granularity, Ids
+from skyband.contract.engine import Engine, Granularity
 from skyband.contract.horizon import Horizon
+from skyband.contract.intake import FARTHEST, Ids, Intake
 from skyband.contract.ranked import Matching, RankedEngine
 from skyband.contract.registry import AnyEngine, engines, find_engine, register
 from skyband.contract.rows import pack, take, unpack
@@ -16,6 +17,7 @@ __all__ = [
     "Granularity",
     "Horizon",
     "Ids",
+    "Intake",
     "Matching",
     "RankedEngine",
     "Tops",

@@ -5,9 +5,8 @@ An engine is deterministic, does no I/O of its own accord and owns no threads. E
 nothing; with `on_error="collect"` the good rows are applied and the bad ones are added to `rejects`.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
@@ -17,34 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.contract import snapshot
-from skyband.contract.rows import take
-from skyband.model import (
-    FAMILIES,
-    LARGEST_K,
-    OnError,
-    Parse,
-    Parsed,
-    Reject,
-    Rejected,
-    Settings,
-    Source,
-    UnreadableFile,
-    read_table,
-    shorten,
-)
+from skyband.contract.intake import FARTHEST, Ids, Intake
+from skyband.model import FAMILIES, LARGEST_K, OnError, Settings, Source
 
 SubscriptionsT = TypeVar("SubscriptionsT", bound=NamedTuple)
 PublicationsT = TypeVar("PublicationsT", bound=NamedTuple)
 Granularity = Literal["batch", "publication"]
-Ids = Sequence[int] | Sequence[str] | Any  # or an Arrow array, which has no types to name
-
-_ID_COLUMNS = (("id", "ids"), ("object", "objects"))
-
-# Times and windows stay below this, so that no difference of two of them leaves 64 bits.
-FARTHEST = 2**61
 
 
-class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
+class Engine(Intake, Generic[SubscriptionsT, PublicationsT]):
     """One way to keep the answers of one family of subscriptions.
 
     A concrete engine names its `family`, its own `name` and what it is `good_for`, and fills in the hooks that start
@@ -67,13 +47,9 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
         granularity: Granularity = "batch",
         on_error: OnError = "raise",
     ) -> None:
-        self.settings = settings or Settings()
+        super().__init__(settings, on_error=on_error)
         self.granularity = granularity
-        self.on_error = on_error
-        self.rejects: list[Reject] = []
         self.now: int | None = None
-        self._counters: Counter[str] = Counter()
-        self._id_types: dict[str, pa.DataType] = {}
 
     def subscribe(self, subscriptions: Source) -> pa.Table:
         """Register standing questions; answers with their first tops, from what is live now."""
@@ -120,11 +96,6 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
         """The current answers of these subscriptions, or of all in the order they subscribed."""
         return self._top(None if ids is None else self._known(ids, collect=False))
 
-    @property
-    def counters(self) -> dict[str, int]:
-        """What the work has cost so far, by name."""
-        return dict(sorted(self._counters.items()))
-
     def memory(self) -> dict[str, int]:
         """Bytes in use, by part; empty where an engine does not count them."""
         return {}
@@ -162,10 +133,6 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
     def n_subscriptions(self) -> int:
         """How many subscriptions are registered."""
 
-    @abstractmethod
-    def _registered(self, ids: pa.Array) -> npt.NDArray[np.bool_]:
-        """For each id, whether a subscription has it."""
-
     def _stored(self, ids: pa.Array) -> npt.NDArray[np.bool_]:
         """For each id, whether a live publication has it; a family whose ids may recur says no."""
         return np.zeros(len(ids), np.bool_)
@@ -200,95 +167,9 @@ class Engine(ABC, Generic[SubscriptionsT, PublicationsT]):
         """The options of its own that an engine was opened with, for a snapshot to keep."""
         return {}
 
-    def _id_type(self, column: str) -> pa.DataType:
-        """The type of an id column: what came first, or text while nothing has."""
-        return self._id_types.get(column, pa.string())
-
-    def _parse(self, source: Source, parse: Parse) -> Parsed[Any]:
-        """The rows of a source, with `kept` and the rejects counted as the source counts its rows, from 1."""
-        reading = read_table(source)
-        parsed = parse(reading.table, self.settings)
-        numbers = reading.row_numbers
-        rejects = [reject._replace(row=int(numbers[reject.row - 1])) for reject in parsed.rejects]
-        return Parsed(parsed.rows, numbers[parsed.kept], [*reading.rejects, *rejects])
-
-    def _admit(self, parsed: Parsed[Any], what: str, taken: npt.NDArray[np.bool_], why: str) -> Any:
-        ids = parsed.rows.ids
-        rejects = list(parsed.rejects)
-        rejects += self._refuse(parsed, "id", ids, taken, why)
-        bad = taken.copy()
-        if "ts" in parsed.rows._fields:
-            far = np.abs(parsed.rows.ts) > FARTHEST
-            rejects += self._refuse(parsed, "ts", parsed.rows.ts, far & ~bad, "lies beyond ±2**61 microseconds")
-            bad |= far
-        columns = [(column, name) for column, name in _ID_COLUMNS if len(ids) and name in parsed.rows._fields]
-        for column, name in columns:
-            self._same_type(f"{what} {column}", getattr(parsed.rows, name).type)
-        self._handle(rejects, what)
-        kept = np.flatnonzero(~bad)
-        for column, name in columns if len(kept) else ():
-            self._id_types[f"{what} {column}"] = getattr(parsed.rows, name).type
-        return parsed.rows if len(kept) == len(ids) else take(parsed.rows, kept)
-
-    @staticmethod
-    def _refuse(parsed: Parsed[Any], column: str, values: Any, bad: npt.NDArray[np.bool_], why: str) -> list[Reject]:
-        def plain(i: int) -> Any:
-            return values[i].as_py() if isinstance(values, pa.Array) else int(values[i])
-
-        return [Reject(int(parsed.kept[i]), column, shorten(plain(i)), why) for i in np.flatnonzero(bad).tolist()]
-
-    def _same_type(self, column: str, kind: pa.DataType) -> None:
-        before = self._id_types.get(column)
-        if before is not None and before != kind:
-            words = {pa.int64(): "integers", pa.string(): "text"}
-            raise UnreadableFile(
-                f"The {column}s of this batch are {words[kind]}, but so far they were {words[before]}: "
-                "one engine takes one kind."
-            )
-
-    def _handle(self, rejects: list[Reject], what: str) -> None:
-        if not rejects:
-            return
-        rejects.sort()
-        self._counters["rejected"] += len(rejects)
-        if self.on_error == "raise":
-            raise Rejected(rejects, what)
-        self.rejects += rejects
-
-    def _learn_dims(self, rows: Any) -> None:
-        vectors = next((getattr(rows, name) for name in ("points", "x", "lo") if name in rows._fields), None)
-        if vectors is not None and len(vectors) and self.settings.dims is None:
-            self.settings = self.settings._replace(dims=vectors.shape[1])
-
-    def _known(self, ids: Ids, collect: bool = True) -> pa.Array:
-        given = _id_array(ids)
-        known = self._registered(given)
-        seen: set[object] = set()
-        rejects = []
-        for i, plain in enumerate(given.to_pylist()):
-            if not known[i] or plain in seen:
-                why = "is given twice" if known[i] else "is not registered"
-                rejects.append(Reject(i + 1, "id", shorten(plain), why))
-                known[i] = False
-            seen.add(plain)
-        if rejects and not collect:
-            raise Rejected(rejects, "ids")
-        self._handle(rejects, "ids")
-        return given.filter(pa.array(known))
-
     def _tallied(self, changes: pa.Table) -> pa.Table:
         if "op" in changes.column_names and len(changes):
             for found in pc.value_counts(changes["op"]).to_pylist():
                 self._counters[found["values"]] += found["counts"]
             self._counters["delivery"] += pc.sum(changes["first"]).as_py()
         return changes
-
-
-def _id_array(ids: Ids) -> pa.Array:
-    if isinstance(ids, pa.Array | pa.ChunkedArray):
-        return ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
-    given = list(ids)
-    for plain, kind in ((int, pa.int64()), (str, pa.string())):
-        if all(isinstance(id, plain) and not isinstance(id, bool) for id in given):
-            return pa.array(given, kind)
-    raise ValueError("Ids are all integers or all text; these are mixed or something else.")

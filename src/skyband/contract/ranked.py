@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.contract.engine import Engine, Ids
+from skyband.contract.engine import Engine
+from skyband.contract.intake import Ids
 from skyband.contract.revision import emphasised, revised
 from skyband.model import LARGEST_K, Parse, Parsed, Settings, Source, match_schema
 from skyband.model.ranked import UNLIMITED, Publications, Subscriptions, parse_updates

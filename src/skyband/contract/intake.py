@@ -1,0 +1,143 @@
+"""Taking in batches: parsed, checked, and refused as a whole or row by row.
+
+A batch with a bad row raises `Rejected` and changes nothing; with `on_error="collect"` the good rows are applied and
+the bad ones are added to `rejects`.
+"""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from skyband.contract.rows import take
+from skyband.model import (
+    OnError,
+    Parse,
+    Parsed,
+    Reject,
+    Rejected,
+    Settings,
+    Source,
+    UnreadableFile,
+    read_table,
+    shorten,
+)
+
+Ids = Sequence[int] | Sequence[str] | Any  # or an Arrow array, which has no types to name
+
+_ID_COLUMNS = (("id", "ids"), ("object", "objects"))
+
+# Times and windows stay below this, so that no difference of two of them leaves 64 bits.
+FARTHEST = 2**61
+
+
+class Intake(ABC):
+    """Whatever takes subscriptions by their ids: what it knows of their columns, its rejects and its counters."""
+
+    def __init__(self, settings: Settings | None = None, *, on_error: OnError = "raise") -> None:
+        if on_error not in ("raise", "collect"):
+            raise ValueError(f'on_error must be "raise" or "collect", not {on_error!r}.')
+        self.settings = settings or Settings()
+        self.on_error: OnError = on_error
+        self.rejects: list[Reject] = []
+        self._counters: Counter[str] = Counter()
+        self._id_types: dict[str, pa.DataType] = {}
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What the work has cost so far, by name."""
+        return dict(sorted(self._counters.items()))
+
+    @abstractmethod
+    def _registered(self, ids: pa.Array) -> npt.NDArray[np.bool_]:
+        """For each id, whether a subscription has it."""
+
+    def _id_type(self, column: str) -> pa.DataType:
+        """The type of an id column: what came first, or text while nothing has."""
+        return self._id_types.get(column, pa.string())
+
+    def _parse(self, source: Source, parse: Parse) -> Parsed[Any]:
+        """The rows of a source, with `kept` and the rejects counted as the source counts its rows, from 1."""
+        reading = read_table(source)
+        parsed = parse(reading.table, self.settings)
+        numbers = reading.row_numbers
+        rejects = [reject._replace(row=int(numbers[reject.row - 1])) for reject in parsed.rejects]
+        return Parsed(parsed.rows, numbers[parsed.kept], [*reading.rejects, *rejects])
+
+    def _admit(self, parsed: Parsed[Any], what: str, taken: npt.NDArray[np.bool_], why: str) -> Any:
+        ids = parsed.rows.ids
+        rejects = list(parsed.rejects)
+        rejects += self._refuse(parsed, "id", ids, taken, why)
+        bad = taken.copy()
+        if "ts" in parsed.rows._fields:
+            far = np.abs(parsed.rows.ts) > FARTHEST
+            rejects += self._refuse(parsed, "ts", parsed.rows.ts, far & ~bad, "lies beyond ±2**61 microseconds")
+            bad |= far
+        columns = [(column, name) for column, name in _ID_COLUMNS if len(ids) and name in parsed.rows._fields]
+        for column, name in columns:
+            self._same_type(f"{what} {column}", getattr(parsed.rows, name).type)
+        self._handle(rejects, what)
+        kept = np.flatnonzero(~bad)
+        for column, name in columns if len(kept) else ():
+            self._id_types[f"{what} {column}"] = getattr(parsed.rows, name).type
+        return parsed.rows if len(kept) == len(ids) else take(parsed.rows, kept)
+
+    @staticmethod
+    def _refuse(parsed: Parsed[Any], column: str, values: Any, bad: npt.NDArray[np.bool_], why: str) -> list[Reject]:
+        def plain(i: int) -> Any:
+            return values[i].as_py() if isinstance(values, pa.Array) else int(values[i])
+
+        return [Reject(int(parsed.kept[i]), column, shorten(plain(i)), why) for i in np.flatnonzero(bad).tolist()]
+
+    def _same_type(self, column: str, kind: pa.DataType) -> None:
+        before = self._id_types.get(column)
+        if before is not None and before != kind:
+            words = {pa.int64(): "integers", pa.string(): "text"}
+            raise UnreadableFile(
+                f"The {column}s of this batch are {words[kind]}, but so far they were {words[before]}: "
+                "one engine takes one kind."
+            )
+
+    def _handle(self, rejects: list[Reject], what: str) -> None:
+        if not rejects:
+            return
+        rejects.sort()
+        self._counters["rejected"] += len(rejects)
+        if self.on_error == "raise":
+            raise Rejected(rejects, what)
+        self.rejects += rejects
+
+    def _learn_dims(self, rows: Any) -> None:
+        vectors = next((getattr(rows, name) for name in ("points", "x", "lo") if name in rows._fields), None)
+        if vectors is not None and len(vectors) and self.settings.dims is None:
+            self.settings = self.settings._replace(dims=vectors.shape[1])
+
+    def _known(self, ids: Ids, collect: bool = True) -> pa.Array:
+        given = _id_array(ids)
+        known = self._registered(given)
+        seen: set[object] = set()
+        rejects = []
+        for i, plain in enumerate(given.to_pylist()):
+            if not known[i] or plain in seen:
+                why = "is given twice" if known[i] else "is not registered"
+                rejects.append(Reject(i + 1, "id", shorten(plain), why))
+                known[i] = False
+            seen.add(plain)
+        if rejects and not collect:
+            raise Rejected(rejects, "ids")
+        self._handle(rejects, "ids")
+        return given.filter(pa.array(known))
+
+
+def _id_array(ids: Ids) -> pa.Array:
+    if isinstance(ids, pa.Array | pa.ChunkedArray):
+        return ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
+    given = list(ids)
+    for plain, kind in ((int, pa.int64()), (str, pa.string())):
+        if all(isinstance(id, plain) and not isinstance(id, bool) for id in given):
+            return pa.array(given, kind)
+    raise ValueError("Ids are all integers or all text; these are mixed or something else.")
