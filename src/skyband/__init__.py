@@ -11,16 +11,31 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skyband.contract import AnyEngine, Granularity, Tops
+    from skyband.engines.covering import CoverSet, Domain
     from skyband.model import Bounds, OnError, Rejected, Window, WordModel, show
     from skyband.scoring import Words
 
 __version__ = "0.1.0"
 
-__all__ = ["Bounds", "Rejected", "Tops", "Window", "Words", "__version__", "open", "restore", "show"]
+__all__ = [
+    "Bounds",
+    "CoverSet",
+    "Domain",
+    "Rejected",
+    "Tops",
+    "Window",
+    "Words",
+    "__version__",
+    "open",
+    "restore",
+    "show",
+]
 
 # Imported when first asked for: `skyband --help` should not wait for numpy and Arrow.
 _HOMES = {
     "Bounds": "skyband.model",
+    "CoverSet": "skyband.engines.covering",
+    "Domain": "skyband.engines.covering",
     "Rejected": "skyband.model",
     "Tops": "skyband.contract",
     "Window": "skyband.model",
@@ -67,9 +82,13 @@ def open(
         raise ValueError(f"The engine {engine} of the family {family} has no option {unknown[1]!r}.") from None
 
 
-def restore(folder: "str | Path") -> "AnyEngine":
-    """The engine that wrote a snapshot to this folder, ready to go on as if nothing had happened."""
+def restore(folder: "str | Path") -> Any:
+    """The engine, or the cover set, that wrote a snapshot to this folder, ready to go on as if nothing had happened."""
     from skyband.contract import find_engine, snapshot_of
 
     family, engine = snapshot_of(folder)
+    if family == "covering":
+        from skyband.engines.covering import CoverSet
+
+        return CoverSet.restore(folder)
     return find_engine(family, engine).restore(folder)

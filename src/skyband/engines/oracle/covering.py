@@ -2,22 +2,13 @@
 
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from skyband.contract.tops import Id
 from skyband.model.covering import Subscriptions
 
-
-class Box(NamedTuple):
-    """A conjunction of ranges; `turn` is the place in the order of arrival."""
-
-    turn: int
-    lo: list[float]
-    hi: list[float]
-
-    def covers(self, other: "Box") -> bool:
-        """Whether everything that matches the other box matches this one."""
-        return all(mine <= theirs for mine, theirs in zip(self.lo, other.lo, strict=True)) and all(
-            mine >= theirs for mine, theirs in zip(self.hi, other.hi, strict=True)
-        )
+Flags = npt.NDArray[np.bool_]
 
 
 class Cover(NamedTuple):
@@ -34,8 +25,7 @@ class CoverOracle:
     """
 
     def __init__(self) -> None:
-        self._boxes: dict[Id, Box] = {}
-        self._turn = 0
+        self._boxes: dict[Id, tuple[list[float], list[float]]] = {}
 
     def add(self, rows: Subscriptions) -> list[Cover]:
         """Register subscriptions, one after the other."""
@@ -45,8 +35,7 @@ class CoverOracle:
         if id in self._boxes:
             raise ValueError(f"The subscription {id!r} is already registered.")
         before = self.uncovered()
-        self._boxes[id] = Box(self._turn, lo, hi)
-        self._turn += 1
+        self._boxes[id] = (lo, hi)
         after = set(self.uncovered())
         return Cover(self.covering(id), [other for other in before if other not in after])
 
@@ -58,16 +47,22 @@ class CoverOracle:
 
     def covering(self, id: Id) -> list[Id]:
         """All others that cover this one."""
-        box = self._boxes[id]
-        return [other for other, theirs in self._boxes.items() if other != id and theirs.covers(box)]
+        ids = list(self._boxes)
+        around = self._covers()[:, ids.index(id)]
+        return [other for other, covers in zip(ids, around.tolist(), strict=True) if covers and other != id]
 
     def uncovered(self) -> list[Id]:
         """Those that no other one covers, in order of arrival."""
-        return [id for id, box in self._boxes.items() if not self._stands_behind(id, box)]
+        if not self._boxes:
+            return []
+        covers = self._covers()
+        # Of two that cover each other the later one stands behind the earlier.
+        behind = covers & (~covers.T | np.triu(np.ones_like(covers), 1))
+        is_behind = np.logical_or.reduce(behind, axis=0)
+        return [id for i, id in enumerate(self._boxes) if not is_behind[i]]
 
-    def _stands_behind(self, id: Id, box: Box) -> bool:
-        return any(
-            theirs.covers(box) and (not box.covers(theirs) or theirs.turn < box.turn)
-            for other, theirs in self._boxes.items()
-            if other != id
-        )
+    def _covers(self) -> Flags:
+        """By two subscriptions, in order of arrival, whether everything that matches the second matches the first."""
+        lo, hi = (np.array([box[side] for box in self._boxes.values()]) for side in (0, 1))
+        covers: Flags = np.logical_and.reduce((lo[:, None] <= lo) & (hi[:, None] >= hi), axis=-1)
+        return covers
