@@ -16,23 +16,23 @@ from skyband.engines.oracle import CoverOracle
 from skyband.model import Rejected, Settings
 from skyband.model.covering import parse_subscriptions
 
-INTEGERS = Domain(0, 15, integer=True)
+INTEGERS = Domain(0, 7, integer=True)
 EXACT: dict[str, dict[str, Any]] = {
     "corners": {},
     "corners, coarse": {"bits": 2},
-    "corners, integers": {"domains": INTEGERS, "bits": 4},
+    "corners, integers": {"domains": INTEGERS, "bits": 3},
     "jumps": {"search": "jumps"},
     "jumps, coarse": {"search": "jumps", "bits": 2},
-    "greedy, integers": {"search": "greedy", "domains": INTEGERS, "bits": 4},
+    "greedy, integers": {"search": "greedy", "domains": INTEGERS, "bits": 3},
 }
 APPROXIMATE: dict[str, dict[str, Any]] = {
-    "greedy, integers": {"search": "greedy", "epsilon": 0.3, "domains": INTEGERS, "bits": 4},
-    "greedy, real": {"search": "greedy", "epsilon": 0.1, "domains": [Domain(0.0, 15.0), Domain()], "bits": 5},
-    "greedy, fitted": {"search": "greedy", "bits": 4},
+    "greedy, integers": {"search": "greedy", "epsilon": 0.3, "domains": INTEGERS, "bits": 3},
+    "greedy, real": {"search": "greedy", "epsilon": 0.1, "domains": [Domain(0.0, 7.0), Domain()], "bits": 3},
+    "greedy, fitted": {"search": "greedy", "bits": 3},
 }
 
 
-def boxes(random: np.random.Generator, n: int, start: int, grid: int = 15) -> list[dict[str, Any]]:
+def boxes(random: np.random.Generator, n: int, start: int, grid: int = 7) -> list[dict[str, Any]]:
     """Boxes with sides in common, zero-area ones, equal ones, one-sided and unconstrained ranges."""
     ends = np.sort(random.integers(0, grid + 1, (n, 2, 2)), axis=2).astype(float)
     narrow = random.random((n, 2)) < 0.3
@@ -126,7 +126,10 @@ def test_approximate_sets_never_claim_a_false_covering(options: dict[str, Any], 
         gone = [alive.pop(int(random.integers(len(alive)))) for _ in range(8)]
         promoted, _ = twins.remove(gone)
         table = table - set(gone) | set(promoted)
-        assert table == set(twins.uncovered) >= set(twins.oracle.uncovered())
+        assert table == set(twins.uncovered)
+        # Of equal ones any may stand for the others.
+        for id in set(twins.oracle.uncovered()) - table:
+            assert any(other in table and id in twins.oracle.covering(other) for other in twins.oracle.covering(id))
         for row in twins.cover.covered_by().to_pylist():
             assert row["covered_by"] is None or row["covered_by"] in twins.oracle.covering(row["subscription"])
         twins.cover.check()

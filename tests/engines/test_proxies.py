@@ -246,7 +246,7 @@ def test_what_does_not_fit() -> None:
         proxies.remove(["a", "a"])
     with pytest.raises(ValueError, match="must be a number"):
         proxies.move(["a"], np.nan)
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="not registered"):
         proxies.remove(["z"])
     assert proxies.uncovered() == ["a"]
     proxies.check()

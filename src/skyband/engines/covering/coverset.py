@@ -1,8 +1,8 @@
 """The cover set of a broker: subscriptions, and the uncovered ones among them, which its routing table has to hold.
 
-A subscription is covered if another one encloses it; of several equal ones the earliest stands for all. With an exact
-search the uncovered ones are just those that nothing covers. With the paper's approximate search some more may stand
-among them, but whatever is covered hangs below one that truly covers it.
+A subscription is covered if another one encloses it. With an exact search the uncovered ones are just those which none
+covers, and of several equal ones the earliest stands for all. With the paper's approximate search some more may stand
+among them, and any of several equal ones, but whatever is covered hangs below one that truly covers it.
 """
 
 from collections import Counter

@@ -197,6 +197,9 @@ class ProxySet:
         return [self._ids[slot] for slot in sorted(slots, key=self._forest.turn)]
 
     def _find(self, ids: Sequence[Id]) -> list[int]:
+        for id in ids:
+            if id not in self._slots:
+                raise ValueError(f"The subscription {id!r} is not registered.")
         slots = [self._slots[id] for id in ids]
         if len(set(slots)) < len(slots):
             raise ValueError("A subscription is named twice.")
