@@ -20,6 +20,7 @@ INTEGERS = Domain(0, 7, integer=True)
 EXACT: dict[str, dict[str, Any]] = {
     "corners": {},
     "corners, coarse": {"bits": 2},
+    "corners, z": {"curve": "z"},
     "corners, integers": {"domains": INTEGERS, "bits": 3},
     "jumps": {"search": "jumps"},
     "jumps, coarse": {"search": "jumps", "bits": 2},
@@ -233,6 +234,8 @@ def test_bad_rows_are_named_and_change_nothing() -> None:
     [
         ({"search": "hilbert"}, "no search 'hilbert'"),
         ({"epsilon": 0.1}, "corners is exact"),
+        ({"curve": "peano"}, "no curve 'peano'"),
+        ({"search": "jumps", "curve": "hilbert"}, "along the Z curve"),
         ({"search": "greedy", "epsilon": 1.0}, "less than 1"),
         ({"search": "greedy", "epsilon": float("nan")}, "less than 1"),
         ({"domains": Domain(3, 3)}, "from a lower to a higher"),
@@ -282,6 +285,11 @@ def test_a_set_that_shrinks_packs_its_curve() -> None:
     cover = CoverSet()
     cover.add(rows)
     before = cover.memory()["curve"]
+    cover.add([{"id": -1, "lo": [100.0, -2999.0], "hi": [2999.0, -100.0]}])
+    assert cover.n_uncovered == 101
+    assert cover.memory()["curve"] < before / 8
+    cover.remove([-1])
+    assert cover.n_uncovered == 3000
     cover.remove(list(range(2990)))
     cover.check()
     assert cover.n_uncovered == 10

@@ -116,6 +116,7 @@ def test_the_scored_r_tree_opens_more() -> None:
     assert opened[0] <= 2 * len(values) < opened[1] / 4
 
 
+@pytest.mark.jit_only
 def test_a_packed_forest_takes_little_memory() -> None:
     parts = make_parts(lattice, np.random.default_rng(2), 20_000, 1, 5)
     forest = packed_best(parts, np.arange(20_000, dtype=np.int32), 1)

@@ -133,7 +133,7 @@ def test_parts_come_and_go(kind: str) -> None:
     compare(forest, parts, numbered(n), random, 2)
 
 
-@pytest.mark.parametrize("order", ["up", "down", "inward"])
+@pytest.mark.parametrize("order", ["up", pytest.param("down", marks=pytest.mark.jit_only), "inward"])
 def test_sorted_insertions_keep_the_paths_short(order: str) -> None:
     n = 1200
     parts, forest = drawn("sorted", 4, n, n_keys=1000), IrForest(1)
@@ -193,6 +193,7 @@ def test_an_interval_with_nothing_in_it_is_held_as_a_point() -> None:
     assert forest.n == 0
 
 
+@pytest.mark.jit_only
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_built_forest_takes_little_memory(kind: str) -> None:
     n = 20_000

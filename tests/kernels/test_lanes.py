@@ -1,6 +1,7 @@
 """Many comparisons at once against one at a time, and images of numbers."""
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from skyband.kernels.compile import kernel
@@ -9,7 +10,11 @@ from skyband.kernels.lanes import (
     LANES,
     NEVER_HI,
     NEVER_LO,
+    Cells,
     Int32s,
+    at_least,
+    at_most,
+    highest_bit,
     hits,
     image_above,
     image_below,
@@ -49,6 +54,21 @@ def compiled_lowest_bit(mask: int) -> int:
     return lowest_bit(mask)
 
 
+@kernel
+def compiled_highest_bit(mask: int) -> int:
+    return highest_bit(mask)
+
+
+@kernel
+def compiled_at_least(cells: Cells, start: int, value: int) -> int:
+    return at_least(cells, start, value)
+
+
+@kernel
+def compiled_at_most(cells: Cells, start: int, value: int) -> int:
+    return at_most(cells, start, value)
+
+
 def test_hits_are_what_a_comparison_at_a_time_finds() -> None:
     random = np.random.default_rng(1)
     ends = random.integers(-5, 6, 3 * BLOCK_ENDS).astype(np.int32)
@@ -65,6 +85,34 @@ def test_hits_are_what_a_comparison_at_a_time_finds() -> None:
 def test_the_lowest_bit(bit: int) -> None:
     for mask in (1 << bit, 1 << bit | 1 << 31):
         assert compiled_lowest_bit(mask) == bit == lowest_bit(mask)
+
+
+@pytest.mark.parametrize("bit", [0, 1, 30, 31, 32, 62])
+def test_the_highest_bit(bit: int) -> None:
+    for mask in (1 << bit, 1 << bit | 1, (2 << bit) - 1):
+        assert compiled_highest_bit(mask) == bit == highest_bit(mask)
+
+
+@pytest.mark.parametrize("kind", [np.uint16, np.uint32])
+def test_cells_are_compared_as_numbers_without_a_sign(kind: npt.DTypeLike) -> None:
+    random, top = np.random.default_rng(2), int(np.iinfo(np.dtype(kind)).max)
+    # Few values, on both sides of what would be the sign; nodes, dimensions and lanes as in a tree.
+    values = [0, 1, top // 2, top // 2 + 1, top - 1, top]
+    cells: Cells = random.choice(values, (3, 2, LANES)).astype(kind)
+    for row in range(6):
+        lanes = cells[row // 2, row % 2].tolist()
+        for value in values:
+            no_less = sum(1 << i for i in range(LANES) if lanes[i] >= value)
+            no_more = sum(1 << i for i in range(LANES) if lanes[i] <= value)
+            start = row * LANES
+            assert compiled_at_least(cells, start, value) == no_less == at_least(cells, start, value)
+            assert compiled_at_most(cells, start, value) == no_more == at_most(cells, start, value)
+
+
+def test_lanes_may_begin_anywhere() -> None:
+    cells: Cells = np.arange(3 * LANES, dtype=np.uint16)
+    for start in range(2 * LANES):
+        assert compiled_at_least(cells, start, LANES) == sum(1 << i for i in range(LANES) if start + i >= LANES)
 
 
 def test_images_are_in_the_order_of_the_numbers() -> None:

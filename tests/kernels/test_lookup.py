@@ -260,6 +260,7 @@ def test_after_forgetting() -> None:
             case.check(_any_question(rng), _ask(published, 12))
 
 
+@pytest.mark.jit_only
 def test_looks_at_few_of_many() -> None:
     rng = np.random.default_rng(10)
     published = _publish(rng.random((3000, 2)), _bags(rng, 3000), rng)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skyband.kernels.cells import Axes, write_point
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.curve import Int64s
 from skyband.kernels.lanes import LANES, Cells, at_least, at_most, highest_bit
@@ -105,17 +106,19 @@ def dominates(points: Floats, slot: int, point: Floats) -> bool:
 def find_cover(array: SFCArray, points: Floats, cells: Cells, point: Floats, descent: Descent) -> int:
     """A slot whose point dominates this one, or NONE; `points` has the exact points by slot."""
     start_descent(array, cells, True, descent)
-    slot = next_found(array, cells, True, descent)
-    while slot != NONE and not dominates(points, slot, point):
+    while True:
+        # One call in the source, since it is copied in wherever it stands.
         slot = next_found(array, cells, True, descent)
-    return slot
+        if slot == NONE or dominates(points, slot, point):
+            return slot
 
 
 @kernel
-def find_covers(array: SFCArray, points: Floats, cells: Cells, asked: Floats, descent: Descent, found: Int64s) -> None:
-    """For each asked point a slot whose point dominates it, or NONE; `cells` are the cells of the asked ones."""
+def find_covers(array: SFCArray, axes: Axes, points: Floats, asked: Floats, descent: Descent, found: Int64s) -> None:
+    """For each asked point a slot whose point dominates it, or NONE."""
     for i in range(len(asked)):
-        found[i] = find_cover(array, points, cells[i], asked[i], descent)
+        write_point(axes, asked[i], 0, array.cells)
+        found[i] = find_cover(array, points, array.cells, asked[i], descent)
 
 
 @kernel
@@ -123,8 +126,10 @@ def list_covered(array: SFCArray, points: Floats, cells: Cells, point: Floats, d
     """Write the slots whose points this one dominates; returns how many there are, which may be more than fit."""
     n = 0
     start_descent(array, cells, False, descent)
-    slot = next_found(array, cells, False, descent)
-    while slot != NONE:
+    while True:
+        slot = next_found(array, cells, False, descent)
+        if slot == NONE:
+            return n
         is_covered = True
         for j in range(len(point)):
             is_covered = is_covered and points[slot, j] <= point[j]
@@ -132,5 +137,3 @@ def list_covered(array: SFCArray, points: Floats, cells: Cells, point: Floats, d
             if n < len(found):
                 found[n] = slot
             n += 1
-        slot = next_found(array, cells, False, descent)
-    return n

@@ -38,14 +38,20 @@ def _encode_gray(cell: Int64s, bits: int) -> None:
         cell[j] ^= inverted
 
 
+@inlined
+def hilbert_key_of(cells: Cells, bits: int, spread: Words, scratch: Int64s, key: Words) -> None:
+    """Write the key of a cell; `scratch` has room for its coordinates."""
+    for j in range(len(scratch)):
+        scratch[j] = cells[j]
+    _turn_cubes(scratch, bits)
+    _encode_gray(scratch, bits)
+    key_of(scratch, bits, spread, key)
+
+
 @kernel
 def _write_keys(cells: Cells, bits: int, spread: Words, scratch: Int64s, keys: Words) -> None:
     for i in range(len(cells)):
-        for j in range(len(scratch)):
-            scratch[j] = cells[i, j]
-        _turn_cubes(scratch, bits)
-        _encode_gray(scratch, bits)
-        key_of(scratch, bits, spread, keys[i])
+        hilbert_key_of(cells[i], bits, spread, scratch, keys[i])
 
 
 def hilbert_keys(cells: Cells, bits: int) -> Words:

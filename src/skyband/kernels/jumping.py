@@ -7,6 +7,7 @@ A leaf is looked at as a whole. The keys after it are skipped as far as the curv
 import numpy as np
 import numpy.typing as npt
 
+from skyband.kernels.cells import Axes, write_point
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.corners import allowed, dominates
 from skyband.kernels.curve import Int64s, key_of, write_cells
@@ -61,8 +62,9 @@ def find_by_jumps(array: SFCArray, points: Floats, low: Cells, point: Floats, n_
 
 @kernel
 def find_all_by_jumps(
-    array: SFCArray, points: Floats, cells: Cells, asked: Floats, n_looked: Int64s, found: Int64s
+    array: SFCArray, axes: Axes, points: Floats, asked: Floats, low: Cells, n_looked: Int64s, found: Int64s
 ) -> None:
-    """For each asked point a slot whose point dominates it, or NONE; `cells` are the cells of the asked ones."""
+    """For each asked point a slot whose point dominates it, or NONE; `low` is room for the cells of one."""
     for i in range(len(asked)):
-        found[i] = find_by_jumps(array, points, cells[i], asked[i], n_looked)
+        write_point(axes, asked[i], 0, low)
+        found[i] = find_by_jumps(array, points, low, asked[i], n_looked)

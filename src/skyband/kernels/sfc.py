@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.curve import key_of, n_words, spread_table
+from skyband.kernels.hilbert import hilbert_key_of
 from skyband.kernels.lanes import LANES, Cells
 
 HALF = LANES // 2
@@ -24,7 +25,7 @@ HALF = LANES // 2
 HIGHEST = 16
 
 # Places of `shape`.
-BITS, ROOT, HEIGHT, SIZE = 0, 1, 2, 3
+BITS, ROOT, HEIGHT, SIZE, HILBERT = 0, 1, 2, 3, 4
 # Places of `n_free`, and rows of `free`.
 LEAF, INNER = 0, 1
 # Rows of `path`, by level: the node, and the entry in it.
@@ -52,8 +53,8 @@ class Nodes(NamedTuple):
 class SFCArray(NamedTuple):
     """Nodes of a tree whose root is at `shape[ROOT]` and has height `shape[HEIGHT]`; height -1 means that it is empty.
 
-    `free` holds stacks of `n_free` nodes. `path`, `cells`, `pair`, `keys` and `order` are scratch, so one
-    thread at a time may use it.
+    `shape[HILBERT]` tells the curve, the Z curve where it is 0. `free` holds stacks of `n_free` nodes. From `path` on
+    all is scratch, so one thread at a time may use it.
     """
 
     leaves: Nodes
@@ -64,12 +65,13 @@ class SFCArray(NamedTuple):
     n_free: Int64s
     path: Int64s
     cells: Cells
+    turned: Int64s
     pair: Words
     keys: Words
     order: Int64s
 
 
-def make_array(dims: int, bits: int, n_leaves: int = 0, n_inners: int = 0) -> SFCArray:
+def make_array(dims: int, bits: int, n_leaves: int = 0, n_inners: int = 0, hilbert: bool = False) -> SFCArray:
     """An empty array over a pool of free nodes."""
     words = n_words(dims, bits)
     kind: Any = np.uint16 if bits <= 16 else np.uint32
@@ -83,16 +85,26 @@ def make_array(dims: int, bits: int, n_leaves: int = 0, n_inners: int = 0) -> SF
     return SFCArray(
         nodes(n_leaves, 0),
         nodes(n_inners, words),
-        shape=np.array([bits, -1, -1, 0], np.int64),
+        shape=np.array([bits, -1, -1, 0, hilbert], np.int64),
         spread=spread_table(dims),
         free=(np.arange(n_leaves)[::-1].copy(), np.arange(n_inners)[::-1].copy()),
         n_free=np.array([n_leaves, n_inners], np.int64),
         path=np.zeros((2, HIGHEST + 2), np.int64),
         cells=np.zeros(dims, kind),
+        turned=np.zeros(dims, np.int64),
         pair=np.zeros(words, np.uint64),
         keys=np.zeros((LANES, words), np.uint64),
         order=np.zeros(LANES, np.int64),
     )
+
+
+@kernel
+def write_key(array: SFCArray, cells: Cells, key: Words) -> None:
+    """Write the key that a cell has on the curve."""
+    if array.shape[HILBERT]:
+        hilbert_key_of(cells, array.shape[BITS], array.spread, array.turned, key)
+    else:
+        key_of(cells, array.shape[BITS], array.spread, key)
 
 
 @inlined
@@ -132,7 +144,7 @@ def summarise(nodes: Nodes, node: int, parent: int, at: int, inners: Nodes) -> N
         inners.lower[parent, j, at] = least
 
 
-@inlined
+@kernel
 def _move(nodes: Nodes, source: int, i: int, target: int, k: int) -> None:
     """Copy an entry of an inner node."""
     nodes.child[target, k], nodes.tie[target, k] = nodes.child[source, i], nodes.tie[source, i]
@@ -155,7 +167,7 @@ def _give_back(free: Int64s, n_free: Int64s, kind: int, node: int) -> None:
     n_free[kind] += 1
 
 
-@inlined
+@kernel
 def _make_room(inners: Nodes, parent: int, at: int) -> None:
     for i in range(inners.length[parent], at, -1):
         _move(inners, parent, i - 1, parent, i)
@@ -165,11 +177,11 @@ def _make_room(inners: Nodes, parent: int, at: int) -> None:
 @kernel
 def _sort_leaf(array: SFCArray, node: int) -> None:
     """Write the keys of a full leaf into `keys`, and its entries in the order of their pairs into `order`."""
-    leaves, bits, cells, keys, order = array.leaves, array.shape[BITS], array.cells, array.keys, array.order
+    leaves, cells, keys, order = array.leaves, array.cells, array.keys, array.order
     for i in range(LANES):
         for j in range(len(cells)):
             cells[j] = leaves.upper[node, j, i]
-        key_of(cells, bits, array.spread, keys[i])
+        write_key(array, cells, keys[i])
         k = i
         while k > 0 and precedes(keys[i], leaves.child[node, i], keys[order[k - 1]], leaves.child[node, order[k - 1]]):
             order[k] = order[k - 1]
@@ -196,7 +208,7 @@ def _halve_leaf(array: SFCArray, node: int, parent: int, at: int) -> None:
     leaves.length[node] = leaves.length[other] = HALF
 
 
-@inlined
+@kernel
 def _keep(leaves: Nodes, node: int, order: Int64s) -> None:
     """Leave only the first half of the order in a leaf, at its front."""
     stays = np.int64(0)
@@ -231,12 +243,11 @@ def _split(array: SFCArray, level: int, parent: int, at: int) -> None:
     inners, child = array.inners, int(array.inners.child[parent, at])
     if level == 0:
         _halve_leaf(array, child, parent, at)
-        summarise(array.leaves, child, parent, at, inners)
-        summarise(array.leaves, inners.child[parent, at + 1], parent, at + 1, inners)
     else:
         _halve_inner(array, child, parent, at)
-        summarise(inners, child, parent, at, inners)
-        summarise(inners, inners.child[parent, at + 1], parent, at + 1, inners)
+    nodes = array.leaves if level == 0 else inners
+    for i in range(at, at + 2):
+        summarise(nodes, int(inners.child[parent, i]), parent, i, inners)
 
 
 @kernel
@@ -263,7 +274,7 @@ def has_room(array: SFCArray) -> bool:
 def insert(array: SFCArray, cells: Cells, slot: int) -> None:
     """Put in a point; there is room, and the slot is not there."""
     shape, leaves, inners, pair = array.shape, array.leaves, array.inners, array.pair
-    key_of(cells, shape[BITS], array.spread, pair)
+    write_key(array, cells, pair)
     if shape[HEIGHT] < 0:
         shape[ROOT], shape[HEIGHT] = _take(array.free[LEAF], array.n_free, LEAF), 0
         leaves.length[shape[ROOT]] = 0
@@ -289,7 +300,7 @@ def insert(array: SFCArray, cells: Cells, slot: int) -> None:
     shape[SIZE] += 1
 
 
-@inlined
+@kernel
 def _widen(inners: Nodes, node: int, at: int, cells: Cells) -> None:
     for j in range(len(cells)):
         inners.upper[node, j, at] = max(inners.upper[node, j, at], cells[j])
@@ -303,7 +314,7 @@ def remove(array: SFCArray, cells: Cells, slot: int) -> bool:
     height = int(shape[HEIGHT])
     if height < 0:
         return False
-    key_of(cells, shape[BITS], array.spread, pair)
+    write_key(array, cells, pair)
     node = int(shape[ROOT])
     for level in range(height, 0, -1):
         at = child_at(inners, node, pair, slot)
@@ -339,11 +350,8 @@ def _mend(array: SFCArray, height: int) -> None:
             return
         n_left = _drop_child(inners, path[NODE, level], path[AT, level])
     for above in range(level + 1, height + 1):
-        child, parent, at = path[NODE, above - 1], path[NODE, above], path[AT, above]
-        if above == 1:
-            summarise(leaves, child, parent, at, inners)
-        else:
-            summarise(inners, child, parent, at, inners)
+        nodes = leaves if above == 1 else inners
+        summarise(nodes, int(path[NODE, above - 1]), path[NODE, above], path[AT, above], inners)
     while shape[HEIGHT] > 0 and inners.length[shape[ROOT]] == 1:
         _give_back(array.free[INNER], array.n_free, INNER, shape[ROOT])
         shape[ROOT], shape[HEIGHT] = inners.child[shape[ROOT], 0], shape[HEIGHT] - 1

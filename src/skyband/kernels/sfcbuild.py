@@ -4,9 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from skyband.kernels.curve import Int64s, keys_of
+from skyband.kernels.curve import Int64s, Words, keys_of
+from skyband.kernels.hilbert import hilbert_keys
 from skyband.kernels.lanes import LANES, Cells
-from skyband.kernels.sfc import HEIGHT, INNER, LEAF, ROOT, SIZE, Nodes, SFCArray, make_array
+from skyband.kernels.sfc import HEIGHT, HILBERT, INNER, LEAF, ROOT, SIZE, Nodes, SFCArray, make_array
 
 # Nodes are built with room for insertions to come: the first would split a full one.
 PACKED = LANES * 7 // 8
@@ -22,15 +23,23 @@ def n_packed(n: int) -> tuple[int, int]:
     return n_leaves, n_inners
 
 
-def build(cells: Cells, slots: Int64s, bits: int, n_leaves: int = 0, n_inners: int = 0) -> SFCArray:
+def curve_keys(cells: Cells, bits: int, hilbert: bool) -> Words:
+    """The keys of cells on one of the curves."""
+    return hilbert_keys(cells, bits) if hilbert else keys_of(cells, bits)
+
+
+def build(
+    cells: Cells, slots: Int64s, bits: int, n_leaves: int = 0, n_inners: int = 0, hilbert: bool = False
+) -> SFCArray:
     """An array of these points, which are in the order of their pairs, with free nodes besides."""
-    array = make_array(cells.shape[1], bits, *map(sum, zip(n_packed(len(slots)), (n_leaves, n_inners), strict=True)))
+    leaves, inners = n_packed(len(slots))
+    array = make_array(cells.shape[1], bits, leaves + n_leaves, inners + n_inners, hilbert)
     if not len(slots):
         return array
     _pack(array.leaves, 0, cells, cells, slots)
     level, height = np.arange(-(-len(slots) // PACKED)), 0
     firsts = np.arange(0, len(slots), PACKED)
-    keys, first_node = keys_of(cells[firsts], bits), 0
+    keys, first_node = curve_keys(cells[firsts], bits, hilbert), 0
     nodes = array.leaves
     while len(level) > 1:
         upper, lower = _corners(nodes, level)
@@ -71,7 +80,7 @@ def _corners(nodes: Nodes, level: Int64s) -> tuple[Cells, Cells]:
 
 def check_array(array: SFCArray) -> None:
     """Assert the invariants."""
-    bits, root, height, size = array.shape.tolist()
+    bits, root, height, size, _ = array.shape.tolist()
     seen: dict[int, list[int]] = {LEAF: [], INNER: []}
     found = _check(array, root, height, bits, seen) if height >= 0 else []
     assert len(found) == size
@@ -92,7 +101,8 @@ def _check(array: SFCArray, node: int, height: int, bits: int, seen: dict[int, l
         seen[LEAF].append(node)
         n = int(array.leaves.length[node])
         assert 0 < n <= LANES
-        keys = keys_of(np.ascontiguousarray(array.leaves.upper[node, :, :n].T), bits)
+        cells = np.ascontiguousarray(array.leaves.upper[node, :, :n].T)
+        keys = curve_keys(cells, bits, bool(array.shape[HILBERT]))
         return sorted(zip(map(tuple, keys.tolist()), array.leaves.child[node, :n].tolist(), strict=True))
     seen[INNER].append(node)
     inners, below, pairs = array.inners, array.leaves if height == 1 else array.inners, list[Pair]()

@@ -26,6 +26,7 @@ from skyband.model.covering import Subscriptions, parse_subscriptions
 
 Int64s = npt.NDArray[np.int64]
 SearchName = Literal["corners", "jumps", "greedy"]
+CurveName = Literal["z", "hilbert"]
 
 FAMILY, NAME = "covering", "coverset"
 # From so many new members on, as a share of those there are, the curve is packed anew.
@@ -37,7 +38,8 @@ class CoverSet(Intake):
 
     `search` is "corners" (exact, the fastest), "jumps" (exact) or "greedy" (the paper's: it searches the share
     1 - `epsilon` of the region where coverings lie, at least). `domains` says which values attributes may have, one for
-    all or one for each; without it a grid is fitted to the boxes. `bits` is the number of bits of a coordinate.
+    all or one for each; without it a grid is fitted to the boxes. `bits` is the number of bits of a coordinate. `curve`
+    is "z" or "hilbert", which only the search by corners can take.
     """
 
     def __init__(
@@ -46,12 +48,14 @@ class CoverSet(Intake):
         search: SearchName = "corners",
         epsilon: float | None = None,
         bits: int | None = None,
+        curve: CurveName | None = None,
         domains: Domain | Sequence[Domain] | None = None,
         on_error: OnError = "raise",
     ) -> None:
         super().__init__(on_error=on_error)
         self.search = search
         self.epsilon = _check_search(search, epsilon)
+        self.curve = _check_curve(search, curve)
         self._bits = bits
         self._domains = _check_domains(domains)
         self._ids = IdMap()
@@ -150,7 +154,7 @@ class CoverSet(Intake):
         """Write the whole state to a new folder of Arrow files; nothing is left behind if that fails."""
         state = {
             "on_error": self.on_error,
-            "options": {"search": self.search, "bits": self._bits}
+            "options": {"search": self.search, "bits": self._bits, "curve": self.curve}
             | ({"epsilon": self.epsilon} if self.search == "greedy" else {}),
             "domains": self._domains,
             "counters": dict(self._counters),
@@ -202,7 +206,7 @@ class CoverSet(Intake):
             dims = self.settings.dims
             assert dims is not None
             domains = self._domains_of(dims)
-            self._roots = Roots(domains, check_bits(2 * dims, self._bits))
+            self._roots = Roots(domains, check_bits(2 * dims, self._bits), self.curve == "hilbert")
             self._search = (
                 Greedy(self._roots, self.epsilon)
                 if self.search == "greedy"
@@ -241,7 +245,7 @@ class CoverSet(Intake):
         order, placed = self._settle(slots)
         for demoted, above in zip(placed.demoted.tolist(), placed.above.tolist(), strict=True):
             forest.demote(demoted, above)
-        if forest.n_roots - n_before > SHARE * n_before:
+        if forest.n_roots - n_before > SHARE * n_before or roots.is_sparse(forest.n_roots):
             roots.rebuild(forest.roots())
         n_covered = int((placed.parents != NONE).sum())
         self._count(added=len(slots), covered=n_covered, demoted=len(placed.demoted))
@@ -308,6 +312,16 @@ def _check_search(search: str, epsilon: float | None) -> float:
     if not 0.0 <= epsilon < 1.0:
         raise ValueError(f"epsilon must be at least 0 and less than 1, not {epsilon:g}.")
     return epsilon
+
+
+def _check_curve(search: SearchName, curve: CurveName | None) -> CurveName:
+    if curve is None:
+        return "hilbert" if search == "corners" else "z"
+    if curve not in ("z", "hilbert"):
+        raise ValueError(f"There is no curve {curve!r}; there are z and hilbert.")
+    if curve == "hilbert" and search != "corners":
+        raise ValueError(f"The search {search} goes along the Z curve; only the search by corners takes another.")
+    return curve
 
 
 def _check_domains(domains: Domain | Sequence[Domain] | None) -> Domain | tuple[Domain, ...] | None:

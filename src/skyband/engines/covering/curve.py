@@ -5,26 +5,35 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skyband.kernels.curve import keys_of, order_of
+from skyband.kernels.curve import order_of
 from skyband.kernels.lanes import Cells
 from skyband.kernels.sfc import HEIGHT, INNER, LEAF, SIZE, Nodes, insert_all, make_array, remove_all
-from skyband.kernels.sfcbuild import build, check_array
+from skyband.kernels.sfcbuild import build, check_array, curve_keys
 
 Int64s = npt.NDArray[np.int64]
 
 
 class Curve:
-    """An SFC array that grows. `array` is for the kernels, and is another one after an addition."""
+    """An SFC array that grows, along the Z curve or the Hilbert curve.
 
-    def __init__(self, dims: int, bits: int) -> None:
+    `array` is for the kernels, and is another one after an addition.
+    """
+
+    def __init__(self, dims: int, bits: int, hilbert: bool = False) -> None:
         self.dims = dims
         self.bits = bits
-        self.array = make_array(dims, bits)
+        self.hilbert = hilbert
+        self.array = make_array(dims, bits, hilbert=hilbert)
 
     @property
     def size(self) -> int:
         """How many points there are."""
         return int(self.array.shape[SIZE])
+
+    @property
+    def n_places(self) -> int:
+        """How many points there would be room for."""
+        return int(self.array.leaves.child.size)
 
     def insert(self, cells: Cells, slots: Int64s) -> None:
         """Put in points, whose slots are not there yet."""
@@ -41,8 +50,8 @@ class Curve:
         """Have these points instead."""
         slots, cells = np.asarray(slots, np.int64), np.asarray(cells)
         by_slot = np.argsort(slots, kind="stable")
-        order = by_slot[order_of(keys_of(cells[by_slot], self.bits))]
-        self.array = build(cells[order], slots[order], self.bits)
+        order = by_slot[order_of(curve_keys(cells[by_slot], self.bits, self.hilbert))]
+        self.array = build(cells[order], slots[order], self.bits, hilbert=self.hilbert)
 
     def make_room(self, n: int) -> None:
         """Make more free nodes, enough for one more insertion at least and about enough for `n`."""

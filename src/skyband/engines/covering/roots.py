@@ -14,23 +14,23 @@ from skyband.kernels.slots import grown
 Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
 
-# A fitted grid is fitted anew when there are so many times as many members, and a curve is laid anew when so few are
-# left of the roots it once had, as nodes are only given up when they are quite empty.
+# A fitted grid is fitted anew when there are so many times as many members. A curve is laid anew when it has room for so
+# many times as many roots and a few, as nodes are only given up when they are quite empty; half full they are usual.
 GROWTH = 4
-SHRINKAGE = 8
+SHRINKAGE = 16
+FEW = 1000
 
 
 class Roots:
-    """Points by slot for all members, and a curve through those of the roots."""
+    """Points by slot for all members, and a curve through those of the roots: the Z curve, or that of Hilbert."""
 
-    def __init__(self, domains: Sequence[Domain], bits: int) -> None:
+    def __init__(self, domains: Sequence[Domain], bits: int, hilbert: bool = False) -> None:
         self.domains = tuple(domains)
         self.bits = bits
         self.points = np.zeros((0, 2 * len(self.domains)))
         self.grid = Grid(self.domains, bits, self.points)
-        self.curve = Curve(2 * len(self.domains), bits)
+        self.curve = Curve(2 * len(self.domains), bits, hilbert)
         self._n_fitted = 0
-        self._most = 0
 
     @property
     def is_fitted(self) -> bool:
@@ -49,7 +49,6 @@ class Roots:
     def insert(self, slots: Int64s) -> None:
         """Members are roots from now on."""
         self.curve.insert(self.cells(slots), slots)
-        self._most = max(self._most, self.curve.size)
 
     def remove(self, slots: Int64s) -> None:
         """Roots are none any more."""
@@ -58,15 +57,14 @@ class Roots:
     def rebuild(self, slots: Int64s) -> None:
         """Have these roots instead, packed."""
         self.curve.rebuild(self.cells(slots), slots)
-        self._most = len(slots)
 
     def is_outgrown(self, n_members: int) -> bool:
         """Whether the grid should be fitted anew to so many members."""
         return self.is_fitted and n_members > GROWTH * self._n_fitted
 
     def is_sparse(self, n_roots: int) -> bool:
-        """Whether the curve should be laid anew for so many roots."""
-        return n_roots * SHRINKAGE < self._most
+        """Whether the curve has so many more nodes than these roots need that it should be laid anew."""
+        return self.curve.n_places > FEW + SHRINKAGE * n_roots
 
     def refit(self, members: Int64s, roots: Int64s) -> None:
         """Fit the grid to the members and lay the curve of the roots anew."""
@@ -94,7 +92,7 @@ class Roots:
         """Assert the invariants; `roots` are those that must be on the curve."""
         self.curve.check()
         assert self.curve.size == len(roots)
-        copy = Curve(self.curve.dims, self.bits)
+        copy = Curve(self.curve.dims, self.bits, self.curve.hilbert)
         copy.rebuild(self.cells(roots), roots)
         assert copy.size == self.curve.size
 

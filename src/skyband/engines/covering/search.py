@@ -89,8 +89,8 @@ class Corners(Search):
         self._descent = make_descent()
 
     def find(self, points: Floats) -> Int64s:
-        found, cells = np.empty(len(points), np.int64), self.roots.grid.cells(points)
-        find_covers(self.roots.curve.array, self.roots.points, cells, points, self._descent, found)
+        roots, found = self.roots, np.empty(len(points), np.int64)
+        find_covers(roots.curve.array, roots.grid.axes, roots.points, points, self._descent, found)
         return found
 
     def covered(self, slot: int) -> Int64s:
@@ -130,8 +130,9 @@ class Jumps(Corners):
         self._n_looked = np.zeros(1, np.int64)
 
     def find(self, points: Floats) -> Int64s:
-        found, cells = np.empty(len(points), np.int64), self.roots.grid.cells(points)
-        find_all_by_jumps(self.roots.curve.array, self.roots.points, cells, points, self._n_looked, found)
+        roots, found = self.roots, np.empty(len(points), np.int64)
+        array, low = roots.curve.array, np.zeros_like(roots.curve.array.cells)
+        find_all_by_jumps(array, roots.grid.axes, roots.points, points, low, self._n_looked, found)
         return found
 
     def place(self, slots: Int64s, demoting: bool = True) -> Placed:
