@@ -44,15 +44,19 @@ check: $(READY) ## Check lint, format, types and layers.
 	@echo "==> check: layers (import-linter)"
 	@$(BIN)/lint-imports
 
-# What is tested of benchmarks is the same without the JIT, and coverage runs it.
+# Benchmarks are tested by coverage.
 fast: $(READY) ## Run the tests with compiled kernels.
 	@echo "==> fast: the tests, kernels compiled (the first run compiles them)"
 	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/bench
 
-coverage: $(READY) ## Run the tests with the JIT off and measure branch coverage, at least 90%.
+# Benchmarks run with compiled kernels, those of their tests that are jit_only too: without the JIT they take longer.
+coverage: $(READY) ## Run the tests with the JIT off, and those of benchmarks, and measure branch coverage, at least 90%.
 	@echo "==> coverage: the tests, JIT off, branches counted"
-	@NUMBA_DISABLE_JIT=1 SKYBAND_PROFILE=coverage $(BIN)/python -m pytest -n 2 --dist worksteal -m "not soak and not jit_only" \
-	    --cov=skyband --cov-branch --cov-fail-under=90
+	@NUMBA_DISABLE_JIT=1 SKYBAND_PROFILE=coverage $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/bench \
+	    -m "not soak and not jit_only" --cov=skyband --cov-branch --cov-report=
+	@echo "==> coverage: the tests of benchmarks, branches counted"
+	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2 --dist worksteal tests/bench \
+	    --cov=skyband --cov-branch --cov-append --cov-fail-under=90
 
 bench: $(READY) ## Run every benchmark and store its raw rows.
 	@echo "==> bench: every benchmark"

@@ -12,8 +12,8 @@ EVERYWHERE = settings(
 )
 
 settings.register_profile("dev", EVERYWHERE, max_examples=25, stateful_step_count=30)
-settings.register_profile("ci", EVERYWHERE, max_examples=15, stateful_step_count=20, derandomize=True)
-settings.register_profile("coverage", EVERYWHERE, max_examples=8, stateful_step_count=12, derandomize=True)
+settings.register_profile("ci", EVERYWHERE, max_examples=8, stateful_step_count=20, derandomize=True)
+settings.register_profile("coverage", EVERYWHERE, max_examples=6, stateful_step_count=12, derandomize=True)
 settings.register_profile("soak", EVERYWHERE, max_examples=300, stateful_step_count=60)
 # Only to find out whether something is wrong, not the smallest example of it.
 settings.register_profile(
@@ -28,7 +28,7 @@ settings.register_profile(
 settings.load_profile(os.environ.get("SKYBAND_PROFILE", "dev"))
 
 # Without the JIT a test is run for so many of its parameters, spread evenly: all of them are run compiled.
-MOST_WITHOUT_JIT = 4
+MOST_WITHOUT_JIT = 3
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

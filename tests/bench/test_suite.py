@@ -35,7 +35,12 @@ def test_every_benchmark_says_what_it_measures() -> None:
         assert benchmark.summary.endswith(".")
 
 
-@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+@pytest.fixture(scope="module", params=sorted(BENCHMARKS))
+def name(request: pytest.FixtureRequest) -> str:
+    """Of the module, so that all tests of a benchmark follow each other, in one process."""
+    return str(request.param)
+
+
 def test_rows_keep_their_promises(name: str, runs: dict[str, list[Row]]) -> None:
     rows = runs[name]
     assert rows
@@ -48,7 +53,6 @@ def test_rows_keep_their_promises(name: str, runs: dict[str, list[Row]]) -> None
         assert ns_per_operation(row) > 0
 
 
-@pytest.mark.parametrize("name", sorted(BENCHMARKS))
 def test_tables_have_a_cell_for_every_header(name: str, runs: dict[str, list[Row]]) -> None:
     headers, cells = BENCHMARKS[name].table(runs[name])
     assert len(cells) == len(runs[name])

@@ -4,11 +4,20 @@ import pytest
 
 from skyband.testing import Case, check_against_oracle, check_determinism, check_splits, contract_cases
 
-BY_BATCH = [case for case in contract_cases() if case.granularity == "batch"]
+
+def in_one_window(cases: list[Case]) -> list[Case]:
+    """Every engine with every option, each in one of the windows in turn; the soak takes all of them."""
+    same_but_for_window: dict[object, list[Case]] = {}
+    for case in cases:
+        same_but_for_window.setdefault((case.engine, case.options), []).append(case)
+    return [some[turn % len(some)] for turn, some in enumerate(same_but_for_window.values())]
+
+
+BY_BATCH = in_one_window([case for case in contract_cases() if case.granularity == "batch"])
 # Only there does every single change have to be the same however the stream is split.
-BY_PUBLICATION = [
-    case for case in contract_cases() if case.granularity == "publication" or case.engine.family == "ranked"
-]
+BY_PUBLICATION = in_one_window(
+    [case for case in contract_cases() if case.granularity == "publication" or case.engine.family == "ranked"]
+)
 
 
 @pytest.mark.parametrize("case", contract_cases(), ids=str)

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 import skyband
-from skyband.testing import Case, check_against_oracle, contract_cases
+from skyband.testing import Case, check_against_oracle, check_determinism, check_splits, contract_cases
 from skyband.workload import geotext, window
 
 MINUTES = float(os.environ.get("SKYBAND_SOAK_MINUTES", "10"))
@@ -18,6 +18,13 @@ MINUTES = float(os.environ.get("SKYBAND_SOAK_MINUTES", "10"))
 @pytest.mark.parametrize("case", contract_cases(rare=True), ids=str)
 def test_many_sequences_equal_the_oracle(case: Case) -> None:
     check_against_oracle(case)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("case", contract_cases(), ids=str)
+def test_many_streams_are_split_and_run_twice(case: Case) -> None:
+    check_splits(case)
+    check_determinism(case)
 
 
 @pytest.mark.soak

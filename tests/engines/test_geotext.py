@@ -415,6 +415,7 @@ def test_what_is_counted(options: Row) -> None:
     assert engine.row_length >= 2.0
 
 
+@pytest.mark.jit_only
 @each_index
 def test_memory_stays_the_same_over_windows_of_new_words(options: Row) -> None:
     """A small version of the soak: words that are never said again, and subscriptions to them that come and go."""

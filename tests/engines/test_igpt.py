@@ -206,6 +206,7 @@ def test_leaves_split_and_merge(capacity: int, groups: int) -> None:
     twin.check(messages(random, 3))
 
 
+@pytest.mark.jit_only
 def test_a_thousand_subscriptions() -> None:
     random = np.random.default_rng(4)
     twin = Twin(n_slots=1500, capacity=100)

@@ -55,7 +55,7 @@ def test_pairs_equal_brute_force_while_subscriptions_come_and_go(n: int, vocabul
     assert twin.check(contents).length[0] == 0
 
 
-@pytest.mark.parametrize("vocabulary", [6, 300])
+@pytest.mark.parametrize("vocabulary", [6, pytest.param(300, marks=pytest.mark.jit_only)])
 def test_lists_of_many_blocks(vocabulary: int) -> None:
     """Few words make long lists, so that summaries decide and lists are sorted."""
     random = np.random.default_rng(vocabulary)
@@ -373,6 +373,7 @@ def test_same_calls_same_pairs() -> None:
     assert answers[0] == answers[1]
 
 
+@pytest.mark.jit_only
 def test_memory_stays_the_same_as_subscriptions_and_words_come_and_go() -> None:
     random = np.random.default_rng(23)
     twin = some_twin(random, 400, 100, least=1)

@@ -265,6 +265,7 @@ def test_in_one_dimension_k_answers_take_k_accesses() -> None:
         assert n_random == 0
 
 
+@pytest.mark.jit_only
 def test_the_threshold_spares_most_of_what_events_meet() -> None:
     matcher = made(3000, 3, "relaxed")
     everything = accesses(matcher, 3000)[0]
@@ -301,6 +302,7 @@ def test_ties_end_the_search(constrained: int, access: str, weight: float) -> No
     assert (engine.counters["sorted accesses"] / 20 < n_met / 8) == spared
 
 
+@pytest.mark.jit_only
 def test_an_anchor_takes_fewer_accesses_than_all_parts() -> None:
     by_anchor = accesses(made(3000, 4, "exact"), 2)
     by_all = accesses(made(3000, 4, "exact", access="intersect"), 2)
@@ -308,6 +310,7 @@ def test_an_anchor_takes_fewer_accesses_than_all_parts() -> None:
     assert by_all[1] == 0
 
 
+@pytest.mark.jit_only
 def test_a_bound_takes_no_more_keys_than_subscriptions_have_parts() -> None:
     """Sparse subscriptions in many dimensions: the sum of all keys would never fall below a score."""
     random = np.random.default_rng(7)

@@ -81,6 +81,7 @@ def test_each_arrival_is_scored_once_for_each_subscription() -> None:
     assert engine.counters["refilled"] == 7, "first answers are searched for, and nothing expired since"
 
 
+@pytest.mark.jit_only
 def test_what_is_forgotten_takes_no_memory() -> None:
     subscriptions, publications = _workload("window", n_subscriptions=3, n_publications=4000, window_n=50, seed=1)
     engine = skyband.open("window", window=skyband.Window.count(50))
