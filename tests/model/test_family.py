@@ -97,6 +97,7 @@ ACCEPTED: list[tuple[str, Row]] = [
     ("ranked subscriptions", {"weights": None, "k": "ignored"}),
     ("ranked subscriptions", {"dims": None, "budget": 0}),
     ("covering subscriptions", {"lo": 1, "hi": 1.5}),
+    ("covering subscriptions", {"lo": [None, 0.0], "hi": [None, 0.0]}),
 ]
 
 
@@ -296,6 +297,7 @@ REJECTED: list[tuple[str, Row, str, str]] = [
         "weights",
         "weights must hold as many numbers as lo and hi",
     ),
+    ("covering subscriptions", {"lo": None}, "lo", "lo must not be null"),
     ("covering subscriptions", {"hi": [1.0, -1.0]}, "lo", "lo must not be greater than hi in any dimension"),
 ]
 

@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,14 @@ def test_ndjson_rejects_broken_lines_by_line_number(tmp_path: Path) -> None:
         read_publications("window", path)
     with pytest.raises(Rejected, match=r"\(and 2 more rows\)\.$"):
         to_table(path)
+
+
+@pytest.mark.parametrize("first", [[None, 0.5], [None], [None, None, 1.5], []])
+def test_ndjson_lists_may_begin_with_null(first: list[float | None], tmp_path: Path) -> None:
+    path = tmp_path / "s.ndjson"
+    rows = [{"id": 1, "lo": first}, {"id": 2, "lo": [1.0, None]}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert read_table(path).table.to_pylist() == rows
 
 
 def test_ndjson_keeps_digits_and_texts_as_written(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ SUBSCRIPTIONS = pa.schema([("id", pa.string()), ("lo", pa.list_(pa.float64())), 
 
 
 class Subscriptions(NamedTuple):
-    """Closed boxes; a side may be infinite."""
+    """Closed boxes; a side may be infinite, which null in a row leaves it."""
 
     ids: Any
     lo: NDArray[np.float64]
@@ -27,5 +27,5 @@ def parse_subscriptions(table: pa.Table, settings: Settings) -> Parsed[Subscript
     sieve = Sieve(table, "covering subscriptions")
     sieve.require("id", "lo", "hi")
     ids = unique_ids(sieve)
-    box = keep_boxes(sieve, settings, *boxes(sieve, scalars=True, nulls_open=False))
+    box = keep_boxes(sieve, settings, *boxes(sieve, scalars=True, nulls_open=True))
     return sieve.done(Subscriptions(sieve.keep_arrow(ids), box.lo, box.hi))

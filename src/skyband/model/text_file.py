@@ -89,12 +89,22 @@ def _parse_json(data: bytes) -> pa.Table | None:
     try:
         table = pa.json.read_json(io.BytesIO(data))
         schema = pa.schema([pa.field(field.name, _untimed(field.type)) for field in table.schema])
-        if schema == table.schema:
+        if schema == table.schema and _is_sound(table):
             return table
         options = pa.json.ParseOptions(explicit_schema=schema)
-        return pa.json.read_json(io.BytesIO(data), parse_options=options)
+        table = pa.json.read_json(io.BytesIO(data), parse_options=options)
+        return table if _is_sound(table) else None
     except (pa.ArrowException, UnicodeDecodeError):
         return None
+
+
+def _is_sound(table: pa.Table) -> bool:
+    """Whether the lists are as long as they claim: pyarrow loses count where the first of a column begins with null."""
+    try:
+        table.validate()
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _untimed(kind: pa.DataType) -> pa.DataType:
