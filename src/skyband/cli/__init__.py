@@ -15,6 +15,7 @@ __all__ = ["main"]
         "generate": "skyband.cli.generate",
         "replay": "skyband.cli.replay",
         "top": "skyband.cli.top",
+        "cover": "skyband.cli.cover",
         "engines": "skyband.cli.engines",
         "bench": "skyband.cli.bench",
         "doctor": "skyband.cli.doctor",

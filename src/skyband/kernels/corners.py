@@ -2,8 +2,8 @@
 
 A point dominates another one if it is no less in every dimension. Below an entry whose upper corner does not dominate
 the asked point nothing does, and below an entry whose lower corner is not dominated by it nothing is. A search goes
-down where the corners allow it, the later entries first since the key grows with every coordinate, and can be
-resumed after every point it finds.
+down where the corners allow it, the later entries first, since on the Z curve the key grows with every coordinate, and
+can be resumed after every point it finds. Corners do not depend on the curve that the points lie along.
 """
 
 from typing import NamedTuple
