@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
 
 # A fitted grid is fitted anew when there are so many times as many members. A curve is laid anew when it has room for
-# so many times as many roots and a few: nodes are only given up when they are quite empty, and half full they are usual.
+# so many times as many roots and a few: nodes are only given up when quite empty, and it is usual that half is in use.
 GROWTH = 4
 SHRINKAGE = 16
 FEW = 1000

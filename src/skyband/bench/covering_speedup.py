@@ -1,0 +1,185 @@
+"""Figures 7 to 9 of the covering paper: how much faster a search is that leaves a part of the region out.
+
+As in its section 6, nothing is found: of the subscriptions, those that cover a query are taken out. A query is given by
+the side lengths of its region, the shortest of which is fixed, and its aspect ratio; the universe is the smallest that
+regions of the largest aspect ratio fit in twice. What the exact searches of this project take is beside.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skyband import workload
+from skyband.bench.benchmark import Benchmark, Column, Progress, Size
+from skyband.bench.clock import time_in_turn
+from skyband.bench.contest import WrongAnswer
+from skyband.bench.covering_cost import lengths_of, n_probes
+from skyband.bench.covering_data import SEED, Data, Floats, Int64s, Scan, Setting, draw, on_curve, points_of
+from skyband.bench.covering_view import ASKED, RATIO, SEARCH, plot, shown
+from skyband.bench.painting_view import beside
+from skyband.bench.ranking_view import given
+from skyband.bench.row import Row, measured, skipped
+from skyband.engines.covering.search import Corners, Greedy, Jumps, Search
+from skyband.kernels.corners import NONE
+
+COVERAGES = (0.99, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5)
+EXHAUSTIVE = "exhaustive"
+# Nanoseconds of a round below which there are more rounds: what disturbs a short one is much of its time.
+QUICK = 50_000_000
+# By dimensions and coverage, for any aspect ratio (section 6).
+PAPER = {(4, 0.7): 500.0, (4, 0.9): 20.0, (8, 0.75): 3.0}
+
+
+class Plan(NamedTuple):
+    """Shortest sides, aspect ratios, queries, points, the most cubes of a region on average, coverages, and rounds."""
+
+    sides: tuple[int, ...]
+    aspects: tuple[int, ...]
+    n_queries: int
+    n_points: int
+    most: int
+    coverages: tuple[float, ...] = COVERAGES
+    n_rounds: int = 15
+
+    def bits(self, side: int) -> int:
+        """The bits of a universe where regions of all aspect ratios leave at least as much room as they take."""
+        return side.bit_length() + max(self.aspects) + 1
+
+
+def benchmark(figure: int, attributes: int, plans: dict[Size, Plan]) -> Benchmark:
+    """The figure for so many attributes."""
+    dims = 2 * attributes
+
+    def measure(size: Size, progress: Progress) -> Iterator[Row]:
+        plan = plans[size]
+        for side in plan.sides:
+            for aspect in plan.aspects:
+                progress(f"{dims} dimensions, shortest side {side}, aspect ratio {aspect}")
+                yield from compare(attributes, side, aspect, plan)
+
+    def largest(row: Row) -> bool:
+        return "coverage" in row["parameters"] and row["parameters"]["side"] == max(plans[row["size"]].sides)
+
+    return Benchmark(
+        name=f"covering-figure{figure}",
+        summary=f"Figure {figure} of the covering paper: speed-up of approximate search in {dims} dimensions.",
+        measure=measure,
+        columns=(
+            Column(
+                "shortest side", lambda row, first: f"{row['parameters']['side']} of {1 << row['parameters']['bits']}"
+            ),
+            SEARCH,
+            given("aspect ratio", "aspect"),
+            RATIO,
+            *beside("speed-up", "ratio", _paper)[1:],
+            shown("1 / coverage", "inverse"),
+            shown("speed-up in probes", "fewer"),
+            shown("probes, nodes or leaves", "steps"),
+            shown("µs a query", "us"),
+            ASKED,
+        ),
+        plots=(
+            plot(
+                "speed-up", f"Figure {figure}: speed-up, d = {dims}", "coverage", "ratio", "speed-up", largest, _series
+            ),
+            plot("time", f"Figure {figure}: time, d = {dims}", "coverage", "us", "µs a query", largest, _series),
+        ),
+    )
+
+
+def compare(attributes: int, side: int, aspect: int, plan: Plan) -> Iterator[Row]:
+    """Exhaustive search, ever smaller shares of the region, and the exact searches of this project."""
+    contest = f"shortest side {side}, aspect ratio {aspect}"
+    parameters = {"dims": 2 * attributes, "side": side, "aspect": aspect, "bits": plan.bits(side), "seed": SEED}
+    setting = Setting(plan.n_points, attributes, sides=(0.1, 0.5), bits=plan.bits(side))
+    asked = regions(setting, side, aspect, plan.n_queries)
+    roots = on_curve(sparse(setting, asked))
+    lengths = lengths_of(asked, roots)
+    n_cubes = float(np.mean([n_probes(each, 1.0) for each in lengths]))
+    if n_cubes > plan.most:
+        reason = f"Skipped: a region has {n_cubes:.1e} cubes on average, and {plan.most:,} are allowed."
+        yield skipped(contest, EXHAUSTIVE, parameters, reason)
+        return
+    shares = dict(zip((EXHAUSTIVE, *map("greedy {:.0%}".format, plan.coverages)), (1.0, *plan.coverages), strict=True))
+    searches: dict[str, Search] = {name: Greedy(roots, 1.0 - coverage) for name, coverage in shares.items()}
+    searches |= {"corners": Corners(roots), "jumps": Jumps(roots)}
+    timed = _time(searches, asked, 1)
+    quick = {name: search for name, search in searches.items() if timed[name].taken[0] < QUICK}
+    timed |= _time(quick, asked, plan.n_rounds)
+    for name, (taken, steps) in timed.items():
+        speed_up = float(np.median(timed[EXHAUSTIVE].taken) / np.median(taken))
+        measures = {"us": float(np.median(taken)) / len(asked) / 1e3, "ratio": speed_up, "steps": steps}
+        own: dict[str, Any] = parameters
+        if name in shares:
+            fewer = n_cubes / float(np.mean([n_probes(each, shares[name]) for each in lengths]))
+            measures |= {"inverse": 1.0 / shares[name], "fewer": fewer}
+            own = parameters | {"coverage": shares[name]}
+        yield measured(contest, name, own, taken, len(asked), measures)
+
+
+def regions(setting: Setting, side: int, aspect: int, n: int) -> Floats:
+    """The paper's queries, drawn by their regions."""
+    options = workload.covering.Options(
+        n_subscriptions=0,
+        n_queries=n,
+        dims=setting.attributes,
+        bits=setting.bits,
+        query_side=side / (1 << setting.bits),
+        query_aspect=aspect,
+        seed=SEED,
+    )
+    return points_of(setting.domains, workload.covering.generate(options).publications)
+
+
+def sparse(setting: Setting, asked: Floats) -> Data:
+    """Subscriptions none of which covers a query: of twice as many, and of more if need be."""
+    wanted = setting.n
+    while True:
+        data = draw(setting._replace(n=2 * setting.n), 0)
+        scan, left = Scan(data.points), np.ones(len(data.points), np.bool_)
+        for point in asked:
+            left[scan.covering(point)] = False
+        if left.sum() >= wanted:
+            return Data(setting, data.points[left][:wanted], data.others)
+        setting = setting._replace(n=2 * setting.n)
+
+
+class Timed(NamedTuple):
+    """What all queries took in each round, and the steps of one."""
+
+    taken: list[int]
+    steps: float
+
+
+def _time(searches: Mapping[str, Search], asked: Floats, n_rounds: int) -> dict[str, Timed]:
+    """Searches turn and turn about; nothing may be found, and as much searched as was asked for."""
+    for search in searches.values():
+        # Compiled before it is timed: the smallest region of all.
+        search.find(np.full((1, asked.shape[1]), np.inf))
+    before = {name: search.cost for name, search in searches.items()}
+
+    def look(name: str, turn: int, found: Any) -> None:
+        search = searches[name]
+        if (found != NONE).any():
+            raise WrongAnswer(f"{name}: a covering subscription was found where there is none.")
+        if isinstance(search, Greedy) and search.share < 1.0 - search.epsilon:
+            raise WrongAnswer(f"{name}: only {search.share:.4f} of a region was searched.")
+
+    calls = {name: partial(_find, search, asked) for name, search in searches.items()}
+    taken = time_in_turn(calls, n_rounds, n_warm=0, after=look)
+    n = n_rounds * len(asked)
+    return {name: Timed(taken[name], (search.cost - before[name]) / n) for name, search in searches.items()}
+
+
+def _find(search: Search, asked: Floats, turn: int) -> Int64s:
+    return search.find(asked)
+
+
+def _paper(row: Row) -> float | None:
+    return PAPER.get((row["parameters"]["dims"], row["parameters"].get("coverage", 1.0)))
+
+
+def _series(row: Row) -> str:
+    return f"aspect ratio {row['parameters']['aspect']}"
