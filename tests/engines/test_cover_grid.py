@@ -57,7 +57,7 @@ def test_domains_are_made_of_numbers() -> None:
     (Domain(-(2.0**60), 0.0, True), r"A domain of integers reaches up to 2**53 on both sides."),
 ])  # fmt: skip
 def test_what_no_domain_can_be(domain: Domain, why: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole sentence is compared
         check_domain(domain)
     assert str(caught.value) == why
 

@@ -17,10 +17,10 @@ from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import WrongAnswer
 from skyband.bench.covering_cost import lengths_of, n_probes
 from skyband.bench.covering_data import SEED, Data, Floats, Int64s, Scan, Setting, draw, on_curve, points_of
-from skyband.bench.covering_view import ASKED, RATIO, SEARCH, plot, shown
+from skyband.bench.covering_view import ASKED, RATIO, SEARCH
 from skyband.bench.painting_view import beside
-from skyband.bench.ranking_view import given
 from skyband.bench.row import Row, measured, skipped
+from skyband.bench.view import given, plot, shown
 from skyband.engines.covering.search import Corners, Greedy, Jumps, Search
 from skyband.kernels.corners import NONE
 

@@ -13,8 +13,9 @@ from skyband.bench.benchmark import Benchmark, Column, Progress, Size
 from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import WrongAnswer
 from skyband.bench.covering_data import LARGE, Floats, Int64s, Setting, draw, on_curve, queries, sized
-from skyband.bench.covering_view import ASKED, ATTRIBUTES, BATCH, DATA, RATIO, SIDES, SUBSCRIPTIONS, plot, share, shown
+from skyband.bench.covering_view import ASKED, ATTRIBUTES, BATCH, DATA, RATIO, SIDES
 from skyband.bench.row import Row, measured
+from skyband.bench.view import SUBSCRIPTIONS, plot, share, shown
 from skyband.kernels.cells import Axes
 from skyband.kernels.corners import LOOKED, NONE, find_covers, make_descent
 from skyband.kernels.curve import Cells, keys_of, order_of

@@ -13,10 +13,10 @@ import numpy as np
 from skyband.bench.benchmark import Benchmark, Column, Progress, Size
 from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import WrongAnswer
-from skyband.bench.covering_view import RATIO, plot, share, shown
+from skyband.bench.covering_view import RATIO
 from skyband.bench.painting_view import beside
-from skyband.bench.ranking_view import given
 from skyband.bench.row import Row, measured
+from skyband.bench.view import given, plot, share, shown
 from skyband.kernels.cubes import n_cubes, runs
 from skyband.kernels.curve import Cells, Words, keys_of
 from skyband.kernels.hilbert import hilbert_keys

@@ -11,9 +11,9 @@ import numpy as np
 from skyband.bench.benchmark import Benchmark, Column, Progress, Size
 from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import WrongAnswer
-from skyband.bench.covering_view import RATIO, plot, shown
-from skyband.bench.ranking_view import given
+from skyband.bench.covering_view import RATIO
 from skyband.bench.row import Row, measured
+from skyband.bench.view import given, plot, shown
 from skyband.kernels.cubes import n_cubes, rectangles
 
 LENGTHS = (7, 5)

@@ -20,8 +20,9 @@ from skyband.bench.contest import WrongAnswer
 from skyband.bench.covering_cost import Limited, lengths_of, n_probes
 from skyband.bench.covering_data import LARGE, Flags, Floats, Int64s, Setting, covers, draw, on_curve, sized
 from skyband.bench.covering_table import Table, empty, placed, table_measures
-from skyband.bench.covering_view import ASKED, ATTRIBUTES, DATA, RATIO, SEARCH, SIDES, SUBSCRIPTIONS, plot, share, shown
+from skyband.bench.covering_view import ASKED, ATTRIBUTES, DATA, RATIO, SEARCH, SIDES
 from skyband.bench.row import Row, measured
+from skyband.bench.view import SUBSCRIPTIONS, plot, share, shown
 from skyband.engines.covering.search import Corners, Search
 from skyband.kernels.corners import NONE
 

@@ -26,12 +26,11 @@ from skyband.bench.ranking_view import (
     RATIO_BATCH,
     SINGLE,
     SORTED,
-    SUBSCRIPTIONS,
     D,
     K,
-    plot,
 )
 from skyband.bench.row import Row, skipped
+from skyband.bench.view import SUBSCRIPTIONS, plot
 
 # Two indexes, the pool of each, the data, and what building takes for a while.
 BYTES_A_PART = 600

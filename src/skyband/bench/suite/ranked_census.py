@@ -8,22 +8,10 @@ from skyband.bench.ranking import contest
 from skyband.bench.ranking_data import FILE, about, invented, read
 from skyband.bench.ranking_duel import Effort
 from skyband.bench.ranking_entrant import EXACT, INDEXES, RELAXED, SCAN, TIERS
-from skyband.bench.ranking_view import (
-    BATCH,
-    BUILD,
-    BYTES,
-    EVENTS,
-    INDEX,
-    MATCHING,
-    RANDOM,
-    RATIO,
-    SINGLE,
-    SORTED,
-    SUBSCRIPTIONS,
-    plot,
-)
+from skyband.bench.ranking_view import BATCH, BUILD, BYTES, EVENTS, INDEX, MATCHING, RANDOM, RATIO, SINGLE, SORTED
 from skyband.bench.real import find, why_missing
 from skyband.bench.row import Row, skipped
+from skyband.bench.view import SUBSCRIPTIONS, plot
 
 K = 20
 

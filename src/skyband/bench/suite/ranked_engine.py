@@ -11,8 +11,9 @@ from skyband.bench.benchmark import Benchmark, Column, Progress, Size
 from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import AT_ONCE, pieces, require_equal
 from skyband.bench.paper import cell_of
-from skyband.bench.ranking_view import INDEX, SUBSCRIPTIONS, given, plot
+from skyband.bench.ranking_view import INDEX
 from skyband.bench.row import Row, measured, ns_per_operation, number, ratio
+from skyband.bench.view import SUBSCRIPTIONS, given, plot
 from skyband.contract import AnyEngine
 from skyband.workload import ranked
 

@@ -14,8 +14,9 @@ from skyband.bench.ranking import too_large
 from skyband.bench.ranking_data import Data, zipfian
 from skyband.bench.ranking_duel import tree_of
 from skyband.bench.ranking_entrant import INDEXES, RELAXED, Built, build
-from skyband.bench.ranking_view import EVENTS, INDEX, RATIO, SUBSCRIPTIONS, given, plot
+from skyband.bench.ranking_view import EVENTS, INDEX, RATIO
 from skyband.bench.row import Row, measured, skipped
+from skyband.bench.view import SUBSCRIPTIONS, given, plot
 from skyband.engines.ranked.matcher import Matcher
 from skyband.kernels.getnext import first_parts
 

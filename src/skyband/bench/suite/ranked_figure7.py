@@ -8,20 +8,9 @@ from skyband.bench.ranking import contest
 from skyband.bench.ranking_data import zipfian
 from skyband.bench.ranking_duel import Effort
 from skyband.bench.ranking_entrant import INDEXES, RELAXED, SCAN, TIERS
-from skyband.bench.ranking_view import (
-    BATCH,
-    EVENTS,
-    INDEX,
-    RANDOM,
-    RATIO,
-    SINGLE,
-    SORTED,
-    SUBSCRIPTIONS,
-    D,
-    K,
-    plot,
-)
+from skyband.bench.ranking_view import BATCH, EVENTS, INDEX, RANDOM, RATIO, SINGLE, SORTED, D, K
 from skyband.bench.row import Row
+from skyband.bench.view import SUBSCRIPTIONS, plot
 
 
 class Plan(NamedTuple):

@@ -1,8 +1,9 @@
 """Figure 8 of the ranked paper: what an event takes beside the SOPT-R-tree, by the number of dimensions."""
 
 from skyband.bench.benchmark import Benchmark
-from skyband.bench.ranking_view import INDEX, RATIO, RATIO_BATCH, SUBSCRIPTIONS, D, K, plot
+from skyband.bench.ranking_view import INDEX, RATIO, RATIO_BATCH, D, K
 from skyband.bench.suite.ranked_figure7 import measure
+from skyband.bench.view import SUBSCRIPTIONS, plot
 
 BENCHMARK = Benchmark(
     name="ranked-figure8",

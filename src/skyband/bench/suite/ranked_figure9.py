@@ -8,8 +8,9 @@ from skyband.bench.ranking import contest
 from skyband.bench.ranking_data import zipfian
 from skyband.bench.ranking_duel import Effort
 from skyband.bench.ranking_entrant import INDEXES, RELAXED, TIERS
-from skyband.bench.ranking_view import BATCH, EVENTS, INDEX, RANDOM, RATIO, SINGLE, SORTED, SUBSCRIPTIONS, given, plot
+from skyband.bench.ranking_view import BATCH, EVENTS, INDEX, RANDOM, RATIO, SINGLE, SORTED
 from skyband.bench.row import Row
+from skyband.bench.view import SUBSCRIPTIONS, given, plot
 
 K = 20
 

@@ -8,21 +8,9 @@ from skyband.bench.ranking import contest
 from skyband.bench.ranking_data import sparse
 from skyband.bench.ranking_duel import Effort
 from skyband.bench.ranking_entrant import EXACT, IR, RELAXED, SCAN, SOPT, TIERS, TOTAL, Entrant
-from skyband.bench.ranking_view import (
-    BATCH,
-    BYTES,
-    EVENTS,
-    INDEX,
-    MATCHING,
-    RANDOM,
-    RATIO,
-    SINGLE,
-    SORTED,
-    SUBSCRIPTIONS,
-    D,
-    plot,
-)
+from skyband.bench.ranking_view import BATCH, BYTES, EVENTS, INDEX, MATCHING, RANDOM, RATIO, SINGLE, SORTED, D
 from skyband.bench.row import Row
+from skyband.bench.view import SUBSCRIPTIONS, plot
 from skyband.engines.ranked.matcher import MOST_DIMS
 from skyband.kernels.fitting import Rule
 

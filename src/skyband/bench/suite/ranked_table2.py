@@ -8,8 +8,9 @@ from skyband.bench.paper import ratio_of
 from skyband.bench.ranking import too_large
 from skyband.bench.ranking_data import zipfian
 from skyband.bench.ranking_entrant import INDEXES, RELAXED, build, warm
-from skyband.bench.ranking_view import BUILD, BYTES, INDEX, SUBSCRIPTIONS, plot
+from skyband.bench.ranking_view import BUILD, BYTES, INDEX
 from skyband.bench.row import Row, measured, skipped
+from skyband.bench.view import SUBSCRIPTIONS, plot
 
 NS = (100_000, 200_000, 500_000, 1_000_000)
 SIZES: dict[Size, tuple[int, ...]] = {"toy": (60, 120), "small": NS, "full": NS}
