@@ -70,6 +70,8 @@ def open(
     from skyband.contract import find_engine
     from skyband.model import Settings
 
+    if family == "covering":
+        raise ValueError("Covering subscriptions have no tops: skyband.CoverSet() keeps them.")
     plain = Settings()
     settings = plain._replace(window=window or plain.window, bounds=bounds or plain.bounds, words=words)
     found = find_engine(family, engine)

@@ -239,6 +239,8 @@ def test_bad_rows_are_named_and_change_nothing() -> None:
         ({"search": "greedy", "epsilon": 1.0}, "less than 1"),
         ({"search": "greedy", "epsilon": float("nan")}, "less than 1"),
         ({"domains": Domain(3, 3)}, "from a lower to a higher"),
+        ({"domains": (0, 1)}, r"takes a skyband.Domain\(low, high\)"),
+        ({"bits": "16"}, "bits must be an integer, not '16'"),
         ({"domains": [Domain(integer=True)]}, "from one integer to another"),
         ({"on_error": "ignore"}, "on_error must be"),
     ],
@@ -246,6 +248,11 @@ def test_bad_rows_are_named_and_change_nothing() -> None:
 def test_wrong_options_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         CoverSet(**options)
+
+
+def test_covering_is_no_family_of_engines() -> None:
+    with pytest.raises(ValueError, match="CoverSet"):
+        skyband.open("covering")
 
 
 @pytest.mark.parametrize(

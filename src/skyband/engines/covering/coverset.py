@@ -56,6 +56,8 @@ class CoverSet(Intake):
         self.search = search
         self.epsilon = _check_search(search, epsilon)
         self.curve = _check_curve(search, curve)
+        if bits is not None and (isinstance(bits, bool) or not isinstance(bits, int)):
+            raise ValueError(f"bits must be an integer, not {bits!r}.")
         self._bits = bits
         self._domains = _check_domains(domains)
         self._ids = IdMap()
@@ -327,6 +329,9 @@ def _check_curve(search: SearchName, curve: CurveName | None) -> CurveName:
 def _check_domains(domains: Domain | Sequence[Domain] | None) -> Domain | tuple[Domain, ...] | None:
     if domains is None:
         return None
+    for domain in [domains] if isinstance(domains, Domain) else domains:
+        if not isinstance(domain, Domain):
+            raise ValueError(f"domains takes a skyband.Domain(low, high), or a list of them, not {domains!r}.")
     if isinstance(domains, Domain):
         return check_domain(domains)
     return tuple(check_domain(domain) for domain in domains)
