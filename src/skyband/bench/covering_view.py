@@ -2,10 +2,12 @@
 
 from skyband.bench.benchmark import Column
 from skyband.bench.row import number
-from skyband.bench.view import given, shown
+from skyband.bench.view import SUBSCRIPTIONS, given, shown
 
 SEARCH = Column("search", lambda row, first: row["algorithm"])
 ATTRIBUTES, DATA, SIDES = given("attributes", "attributes"), given("data", "data"), given("sides", "sides")
+# What a row is about.
+ABOUT = (SUBSCRIPTIONS, SEARCH, ATTRIBUTES, DATA, SIDES)
 RATIO = shown("ratio", "ratio")
 ASKED = Column("queries asked", lambda row, first: number(row["n_operations"]))
 STEPS = shown("probes, nodes, leaves or rows", "steps")

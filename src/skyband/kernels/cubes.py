@@ -6,7 +6,7 @@ is walked in the paper's steps: the sides 2**i descending, the numbers m of dime
 cube wide, the choices `fd` of these dimensions, the rectangles `r` (Algorithm 1), the cubes of each (Algorithm 2).
 
 A step changes a range of adjacent levels in few dimensions, so the keys are mended by masks that were made beforehand:
-about 20 ns for a cube in 8 dimensions of 16 bits. Invariants between steps: `r[z]` is the place of a bit of L[z], equal
+no bit is interleaved anew. Invariants between steps: `r[z]` is the place of a bit of L[z], equal
 to i for the dimensions of fd and greater for those in `free`; `low[z]` is in the stretch of 2**r[z] cells which that
 bit stands for, and a multiple of 2**i; `first` and `last` are the keys of the cube's lowest and highest cell.
 """

@@ -78,8 +78,11 @@ def _corners(nodes: Nodes, level: Int64s) -> tuple[Cells, Cells]:
     return np.where(in_use, upper, 0).max(axis=2), np.where(in_use, lower, most).min(axis=2)
 
 
-def check_array(array: SFCArray) -> None:
-    """Assert the invariants."""
+Pair = tuple[tuple[int, ...], int]
+
+
+def check_array(array: SFCArray) -> list[Pair]:
+    """Assert the invariants; answers with the pairs of key and slot, in their order."""
     bits, root, height, size, _ = array.shape.tolist()
     seen: dict[int, list[int]] = {LEAF: [], INNER: []}
     found = _check(array, root, height, bits, seen) if height >= 0 else []
@@ -90,9 +93,7 @@ def check_array(array: SFCArray) -> None:
         assert sorted(free + seen[kind]) == list(range(len(nodes.length)))
     assert array.leaves.upper is array.leaves.lower
     assert height <= 0 or array.inners.length[root] > 1
-
-
-Pair = tuple[tuple[int, ...], int]
+    return found
 
 
 def _check(array: SFCArray, node: int, height: int, bits: int, seen: dict[int, list[int]]) -> list[Pair]:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from skyband.bench.benchmark import Benchmark, Progress, Size
 from skyband.bench.covering_contest import Effort, compare
 from skyband.bench.covering_data import LARGE, SMALL, Setting, sized
-from skyband.bench.covering_view import ASKED, ATTRIBUTES, BATCH, DATA, RATIO, SEARCH, SIDES, SINGLE, STEPS
+from skyband.bench.covering_view import ABOUT, ASKED, BATCH, RATIO, SINGLE, STEPS
 from skyband.bench.machine import free_memory
 from skyband.bench.row import Row, skipped
-from skyband.bench.view import SUBSCRIPTIONS, plot, share, shown
+from skyband.bench.view import plot, share, shown
 
 # The points as numbers, the tables they came from, the cells and keys while the curve is laid, and the curve, for a
 # number of 8 bytes of each.
@@ -72,11 +72,7 @@ BENCHMARK = Benchmark(
     summary="Searches for a covering subscription side by side: time, steps, updates, build and bytes.",
     measure=measure,
     columns=(
-        SUBSCRIPTIONS,
-        SEARCH,
-        ATTRIBUTES,
-        DATA,
-        SIDES,
+        *ABOUT,
         STEPS,
         BATCH,
         RATIO,

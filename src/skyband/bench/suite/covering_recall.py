@@ -20,9 +20,9 @@ from skyband.bench.contest import WrongAnswer
 from skyband.bench.covering_cost import Limited, lengths_of, n_probes
 from skyband.bench.covering_data import LARGE, Flags, Floats, Int64s, Setting, covers, draw, on_curve, sized
 from skyband.bench.covering_table import Table, empty, placed, table_measures
-from skyband.bench.covering_view import ASKED, ATTRIBUTES, DATA, RATIO, SEARCH, SIDES
+from skyband.bench.covering_view import ABOUT, ASKED, RATIO
 from skyband.bench.row import Row, measured
-from skyband.bench.view import SUBSCRIPTIONS, plot, share, shown
+from skyband.bench.view import plot, share, shown
 from skyband.engines.covering.search import Corners, Search
 from skyband.kernels.corners import NONE
 
@@ -133,11 +133,7 @@ BENCHMARK = Benchmark(
     summary="How much covering the paper's search misses, and how much longer its routing tables are, by coverage.",
     measure=measure,
     columns=(
-        SUBSCRIPTIONS,
-        SEARCH,
-        ATTRIBUTES,
-        DATA,
-        SIDES,
+        *ABOUT,
         share("found", "recall"),
         share("found among roots", "recall_roots"),
         share("gave up", "given_up"),

@@ -67,9 +67,10 @@ class Curve:
             array.n_free[kind] += len(new)
         self.array = array._replace(leaves=leaves, inners=inners, free=(free[LEAF], free[INNER]))
 
-    def check(self) -> None:
-        """Assert the invariants."""
-        check_array(self.array)
+    def check(self, cells: Cells, slots: Int64s) -> None:
+        """Assert the invariants, and that just these points are there."""
+        keys = curve_keys(cells, self.bits, self.hilbert)
+        assert check_array(self.array) == sorted(zip(map(tuple, keys.tolist()), slots.tolist(), strict=True))
 
     @property
     def n_bytes(self) -> int:

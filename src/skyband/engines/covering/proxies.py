@@ -180,7 +180,7 @@ class ProxySet:
         return set(lost)
 
     def _contains(self, a: Int64s, b: Int64s) -> Bools:
-        # Most often no box is around, or in, that of another one; a call for no pairs would still take 0.4 ms.
+        # Most often no box is around, or in, that of another one; a call for no pairs would still take its time.
         return contains(self._regions, a, self._regions, b, self.domain) if len(a) else np.zeros(0, np.bool_)
 
     def _stands_for(self, a: Int64s, b: Int64s) -> Bools:
