@@ -20,7 +20,7 @@ export MPLBACKEND := Agg
 WORKS := $(BIN)/python -c 'import os; assert " " + os.path.realpath(".venv") + "\n" in open(".venv/pyvenv.cfg").read()'
 $(shell $(WORKS) 2>/dev/null || rm -f $(READY))
 
-.PHONY: help demo test check fast coverage bench soak docs lock clean
+.PHONY: help demo test check fast coverage spark bench soak docs lock clean
 
 help: ## Print this list.
 	@echo "Skyband: top-k publish/subscribe. The first target that needs it installs everything into .venv."
@@ -31,7 +31,7 @@ demo: $(READY) ## Show a seeded day in a city in this terminal, then a summary a
 	@echo "==> demo: a seeded day in a city"
 	@$(BIN)/skyband demo
 
-test: check fast coverage docs ## Run all that a change must pass: check, fast, coverage and docs.
+test: check fast coverage spark docs ## Run all that a change must pass: check, fast, coverage, spark and docs.
 	@echo "==> test: everything passed"
 
 check: $(READY) ## Check lint, format, types and layers.
@@ -47,14 +47,20 @@ check: $(READY) ## Check lint, format, types and layers.
 # Benchmarks are tested by coverage.
 fast: $(READY) ## Run the tests with compiled kernels.
 	@echo "==> fast: the tests, kernels compiled (the first run compiles them)"
-	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/bench
+	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/bench -m "not soak and not spark"
 
-# Benchmarks run with compiled kernels, those of their tests that are jit_only too: without the JIT they take longer.
-coverage: $(READY) ## Run the tests with the JIT off, and those of benchmarks, and measure branch coverage, at least 90%.
+coverage: $(READY) ## Run the tests with the JIT off, and count the branches they take.
 	@echo "==> coverage: the tests, JIT off, branches counted"
 	@NUMBA_DISABLE_JIT=1 SKYBAND_PROFILE=coverage $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/bench \
-	    -m "not soak and not jit_only" --cov=skyband --cov-branch --cov-report=
-	@echo "==> coverage: the tests of benchmarks, branches counted"
+	    -m "not soak and not spark and not jit_only" --cov=skyband --cov-branch --cov-report=
+
+# Spark's workers and benchmarks run with compiled kernels: without the JIT they take longer. Tests of one file stay
+# together, so that a server or a session is started once for all of them.
+spark: $(READY) ## Run the tests on Spark and those of benchmarks; with coverage before them, 90% of branches are taken.
+	@echo "==> spark: the tests on Spark, branches counted"
+	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/bench -m "spark and not soak" \
+	    --cov=skyband --cov-branch --cov-append --cov-report=
+	@echo "==> spark: the tests of benchmarks, branches counted"
 	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2 --dist worksteal tests/bench \
 	    --cov=skyband --cov-branch --cov-append --cov-fail-under=90
 
@@ -108,6 +114,6 @@ $(READY): requirements.lock pyproject.toml
 	@if ! $(WORKS) 2>/dev/null; then $(find_python); \
 	    echo "==> set-up: making .venv with $$("$$python" -V)"; "$$python" -m venv --clear .venv; fi
 	@echo "==> set-up: installing $$(grep -c == requirements.lock) locked packages (the first time takes a minute or two)"
-	@$(BIN)/python -m pip install --only-binary :all: --require-hashes -r requirements.lock | { $(show_progress); }
+	@$(BIN)/python -m pip install --only-binary :all: --no-binary pyspark --require-hashes -r requirements.lock | { $(show_progress); }
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $(READY)
