@@ -17,6 +17,8 @@ from skyband.model.reject import Reject, UnreadableFile, shorten
 from skyband.model.scalar import EXACT
 
 ID_COLUMNS = ("id", "object")
+# Nothing that is read here is nested so deeply, and what is nested thousands of times ends the process in pyarrow.
+DEEPEST = 100
 
 
 class Reading(NamedTuple):
@@ -79,10 +81,17 @@ def read_ndjson(data: bytes) -> Reading:
     """A file of one JSON object per line; rows are numbered by line."""
     lines = data.split(b"\n")
     numbers = np.array([i for i, line in enumerate(lines, 1) if line and not line.isspace()], np.int64)
-    table = _parse_json(data)
+    table = None if any(_crashes_arrow(line) for line in lines) else _parse_json(data)
     if table is not None and table.num_rows == len(numbers) and not _doubtful(table):
         return Reading(table, [], numbers)
     return _line_by_line([(int(number), lines[number - 1]) for number in numbers])
+
+
+def _crashes_arrow(line: bytes) -> bool:
+    """Whether a line may be one that ends the process in pyarrow: not an object, such as null, or nested too deeply."""
+    if line[:1] != b"{" and line.lstrip()[:1] not in (b"{", b""):
+        return True
+    return len(line) > 2 * DEEPEST and line.count(b"[") + line.count(b"{") > DEEPEST
 
 
 def _parse_json(data: bytes) -> pa.Table | None:
@@ -94,7 +103,7 @@ def _parse_json(data: bytes) -> pa.Table | None:
         options = pa.json.ParseOptions(explicit_schema=schema)
         table = pa.json.read_json(io.BytesIO(data), parse_options=options)
         return table if _is_sound(table) else None
-    except (pa.ArrowException, UnicodeDecodeError):
+    except (pa.ArrowException, UnicodeDecodeError, RecursionError):
         return None
 
 
@@ -147,7 +156,18 @@ def _object(line: bytes) -> dict[str, Any]:
     value = json.loads(line, object_pairs_hook=_unrepeated)
     if not isinstance(value, dict):
         raise ValueError("it holds another kind of value")
+    if len(line) > 2 * DEEPEST and _depth(value) > DEEPEST:
+        raise ValueError("it is nested too deeply")
     return value
+
+
+def _depth(value: Any) -> int:
+    """How many objects and lists are within one another."""
+    depth, level = 0, [value]
+    while level := [each for each in level if isinstance(each, dict | list)]:
+        depth += 1
+        level = [each for outer in level for each in (outer.values() if isinstance(outer, dict) else outer)]
+    return depth
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

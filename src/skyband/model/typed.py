@@ -30,6 +30,24 @@ def typed(table: pa.Table, parsed: Parsed[Any], schema: pa.Schema) -> pa.Table:
     return table
 
 
+def restated(table: pa.Table, rows: Any, schema: pa.Schema) -> pa.Table:
+    """Good rows with the columns and types of a schema and no others; ids, times and weights are those of the arrays."""
+    sieve = Sieve(table, "rows")
+    known = {"id": "ids", "object": "objects", "ts": "ts"}
+    columns = []
+    for field in schema:
+        if field.name in known and known[field.name] in rows._fields:
+            found = getattr(rows, known[field.name])
+            column = found.cast(field.type) if isinstance(found, pa.Array) else pa.array(found, field.type)
+        elif field.name in ("terms", "weights") and "terms" in rows._fields:
+            offsets = pa.array(rows.offsets, pa.int32())
+            column = pa.ListArray.from_arrays(offsets, pa.array(getattr(rows, field.name)))
+        else:
+            column = _column(sieve, field.name, field.type)
+        columns.append(column)
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
 def _column(sieve: Sieve, name: str, kind: pa.DataType) -> pa.Array:
     if pa.types.is_string(kind):
         return texts(sieve, name)

@@ -33,7 +33,7 @@ def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
         elif suffix == ".csv":
             pa.csv.write_csv(_flat(_untimed(table)), temporary)
         else:
-            _write_ndjson(_untimed(table), temporary)
+            _write_ndjson(table, temporary)
 
 
 @contextlib.contextmanager
@@ -49,12 +49,17 @@ def replacing(target: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def json_rows(table: pa.Table) -> Iterator[str]:
+    """Each row as a JSON object on one line, times as ISO 8601 text in UTC, infinities and NaN as Infinity and NaN."""
+    names = table.column_names
+    for batch in _untimed(table).to_batches(max_chunksize=ROWS_AT_ONCE):
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield ENCODER.encode(dict(zip(names, row, strict=True)))
+
+
 def _write_ndjson(table: pa.Table, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
-            columns = [column.to_pylist() for column in batch.columns]
-            rows = (dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True))
-            file.writelines(ENCODER.encode(row) + "\n" for row in rows)
+        file.writelines(line + "\n" for line in json_rows(table))
 
 
 def _untimed(table: pa.Table) -> pa.Table:

@@ -51,14 +51,17 @@ class Plan(NamedTuple):
         bounds = self.bounds or plain.bounds
         return plain._replace(window=self.window or UNBOUNDED, bounds=bounds, words=self.words)
 
+    def options(self, family: str) -> dict[str, Any]:
+        """The options of its own that the engine is opened with."""
+        return {"k": self.k or 20, "matching": self.matching or "relaxed"} if family == "ranked" else {}
+
     def open(self, family: str, settings: Settings) -> AnyEngine:
         """A new engine for the family."""
-        options: dict[str, Any] = {"k": self.k or 20, "matching": self.matching or "relaxed"}
         return find_engine(family, self.engine)(
             settings,
             granularity=self.granularity,
             on_error=self.on_error,
-            **(options if family == "ranked" else {}),
+            **self.options(family),
         )
 
 

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.contract.rows import take
 from skyband.model import (
     FAMILIES,
     MissingColumn,
@@ -62,7 +63,8 @@ class Loaded(NamedTuple):
     def until(self, at: int) -> "Loaded":
         """Those that were published by then."""
         kept = np.flatnonzero(self.rows.ts <= at)
-        return self._replace(table=self.table.take(pa.array(kept)), numbers=self.numbers[kept])
+        table, rows = self.table.take(pa.array(kept)), take(self.rows, kept)
+        return self._replace(table=table, rows=rows, numbers=self.numbers[kept])
 
 
 def open_source(source: Source, noun: str) -> Opened:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from skyband.model.write import ENCODER, replacing
+from skyband.model.write import json_rows, replacing
 
 FORMATS = {
     ".parquet": "parquet",
@@ -94,14 +93,9 @@ class TableFile:
             table = pa.concat_tables(self._waiting)
             self._waiting, self._n_waiting = [], 0
             if self._format == "ndjson":
-                self._write_lines(_untimed(table))
+                self._file.writelines(line.encode() + b"\n" for line in json_rows(table))
             else:
                 self._writer.write_table(_flat(table) if self._format == "csv" else table)
-
-    def _write_lines(self, table: pa.Table) -> None:
-        names = table.column_names
-        for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
-            self._file.write(ENCODER.encode(dict(zip(names, row, strict=True))).encode() + b"\n")
 
 
 @contextlib.contextmanager
@@ -138,14 +132,6 @@ def _opened(path: Path, temporary: Path) -> BinaryIO:
         return temporary.open("wb")
     except OSError as error:
         raise ValueError(f"{path} cannot be written: {error.strerror}.") from None
-
-
-def _untimed(table: pa.Table) -> pa.Table:
-    """The table with times as ISO 8601 text in UTC."""
-    for place, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type):
-            table = table.set_column(place, field.name, pc.cast(table.column(place), pa.string()))
-    return table
 
 
 def _flat(table: pa.Table) -> pa.Table:

@@ -1,0 +1,70 @@
+"""The pipeline: publications and subscriptions in, changes out, as one Spark job.
+
+    from skyband.pipeline import Pipeline, load_config
+
+    pipeline = Pipeline(load_config("pipeline.yaml"))
+    pipeline.start(until_idle=True)
+    pipeline.wait()
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from skyband.pipeline.backfill import backfill
+    from skyband.pipeline.config import BadConfiguration, Config, Endpoint, Ids, load_config, make_config
+    from skyband.pipeline.fit import fit_words, fit_zoning
+    from skyband.pipeline.log import Log
+    from skyband.pipeline.replay import replay_on_spark
+    from skyband.pipeline.run import Pipeline, PipelineFailed
+    from skyband.pipeline.sinks import SinkFailed, read_changes, read_tops
+    from skyband.pipeline.state import State, StateError
+
+__all__ = [
+    "BadConfiguration",
+    "Config",
+    "Endpoint",
+    "Ids",
+    "Log",
+    "Pipeline",
+    "PipelineFailed",
+    "SinkFailed",
+    "State",
+    "StateError",
+    "backfill",
+    "fit_words",
+    "fit_zoning",
+    "load_config",
+    "make_config",
+    "read_changes",
+    "read_tops",
+    "replay_on_spark",
+]
+
+# Imported when first asked for: a configuration can be read, and a state looked at, without Spark.
+_HOMES = {
+    "BadConfiguration": "config",
+    "Config": "config",
+    "Endpoint": "config",
+    "Ids": "config",
+    "load_config": "config",
+    "make_config": "config",
+    "Log": "log",
+    "Pipeline": "run",
+    "PipelineFailed": "run",
+    "SinkFailed": "sinks",
+    "read_changes": "sinks",
+    "read_tops": "sinks",
+    "State": "state",
+    "StateError": "state",
+    "backfill": "backfill",
+    "fit_words": "fit",
+    "fit_zoning": "fit",
+    "replay_on_spark": "replay",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"skyband.pipeline.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'skyband.pipeline' has no attribute {name!r}")

@@ -1,0 +1,165 @@
+"""What the tasks run over history: the router and the zones go through all batches in one task each.
+
+There is no log here: a backfill that fails begins anew, and one that ends well leaves snapshots to go on from.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband.pipeline.dead import DEAD
+from skyband.pipeline.router import Report, Router
+from skyband.pipeline.shape import Shape
+from skyband.pipeline.snapshot import save_router, save_zone
+from skyband.pipeline.state import ROUTER, State, write_parquet, write_text
+from skyband.pipeline.worker import shape_of
+from skyband.pipeline.zone import Zone
+
+# How often a task says how far it is, in seconds.
+TELL_EVERY = 0.5
+
+
+class Stretch(NamedTuple):
+    """A stretch of history for one part: publications are cut into batches of `size`, commands are all in the first.
+
+    With `until`, in microseconds, time advances to it in a batch of its own at the end. `last` is the number of the
+    last batch, which only the router finds out.
+    """
+
+    state: str
+    who: str
+    size: int
+    until: int | None = None
+    last: int = -1
+    tops: bool = False
+    save: bool = True
+
+
+def route_history(batches: Iterator[pa.RecordBatch], stretch: Stretch) -> Iterator[pa.RecordBatch]:
+    """Rows with their batches and zones, for prepared rows that come in order; dead letters and a report beside."""
+    shape, state = shape_of(stretch.state), State(stretch.state)
+    router, began = Router(shape), time.perf_counter()
+    dead, reports = [DEAD.empty_table()], list[Report]()
+    told = _Teller(state, stretch.who)
+    for number, rows in enumerate(_cut(batches, shape, stretch)):
+        routing = router.route(number, rows)
+        dead.append(routing.dead)
+        reports.append(routing.report)
+        told.tell(sum(report.publications for report in reports))
+        yield from (batch for batch in routing.rows.to_batches() if batch.num_rows)
+    if stretch.save:
+        save_router(router, state.snapshot(ROUTER, router.version))
+    letters = pa.concat_tables(dead)
+    write_parquet(state.staged(0) / "dead.parquet", letters)
+    write_text(
+        state.staged(0) / f"{ROUTER}.json",
+        json.dumps(
+            {
+                "last": router.version,
+                "commands": sum(report.commands for report in reports),
+                "publications": sum(report.publications for report in reports),
+                "dead": len(letters),
+                "late": sum(report.late for report in reports),
+                "copies": sum(report.copies for report in reports),
+                "handed_over": sum(report.handed_over for report in reports),
+                "now": router.now,
+                "sent": [sum(sent) for sent in zip(*(report.sent for report in reports), strict=True)],
+                "seconds": time.perf_counter() - began,
+                "rebuilt_seconds": 0.0,
+                "subscriptions": router.n_subscriptions,
+                "log_bytes": 0,
+            }
+        ),
+    )
+
+
+def _cut(batches: Iterator[pa.RecordBatch], shape: Shape, stretch: Stretch) -> Iterator[pa.Table]:
+    """The rows batch by batch: all commands with the first publications, then so many publications at a time."""
+    schema = shape.prepared()
+    waiting, n_waiting, some = [schema.empty_table()], 0, False
+    for batch in batches:
+        table = pa.Table.from_batches([batch.cast(schema)])
+        while len(table):
+            said = pc.cumulative_sum(pc.cast(pc.equal(table["op"], "publish").fill_null(False), pa.int64())).to_numpy()
+            beyond = int((said <= stretch.size - n_waiting).sum())
+            part = table.slice(0, beyond)
+            waiting.append(part)
+            n_waiting += int(said[beyond - 1]) if beyond else 0
+            table = table.slice(beyond)
+            if len(table):
+                yield pa.concat_tables(waiting)
+                waiting, n_waiting, some = [schema.empty_table()], 0, True
+    rest = pa.concat_tables(waiting)
+    if len(rest) or not some:
+        yield rest
+    if stretch.until is not None:
+        asked = {"ts": stretch.until}
+        row = {"noun": "subscriptions", "origin": "until", "offset": 0, "op": "advance", "asked": asked}
+        yield pa.Table.from_pylist([row], schema=schema)
+
+
+def match_history(batches: Iterator[pa.RecordBatch], stretch: Stretch) -> Iterator[pa.RecordBatch]:
+    """The answers of one zone to all rows that were sent to it; a snapshot, the tops and a report beside."""
+    shape, state = shape_of(stretch.state), State(stretch.state)
+    zone = Zone(shape, int(stretch.who.removeprefix("zone-")))
+    began, n_rows, told = time.perf_counter(), 0, _Teller(state, stretch.who)
+    for number, rows in _by_batch(batches, shape):
+        changes = zone.apply(number, rows).changes
+        n_rows += len(rows)
+        told.tell(n_rows)
+        yield from changes.to_batches()
+    zone.version = stretch.last
+    if stretch.save:
+        save_zone(zone, state.snapshot(stretch.who, stretch.last))
+    if stretch.tops:
+        tops = zone.engine.top()
+        tops = tops.cast(shape.rankings()) if len(tops) else shape.rankings().empty_table()
+        write_parquet(state.staged(0) / f"tops-{zone.number}.parquet", tops)
+    report = {
+        "counters": zone.engine.counters,
+        "memory": zone.engine.memory(),
+        "now": zone.engine.now,
+        "seconds": time.perf_counter() - began,
+        "rebuilt_seconds": 0.0,
+        "subscriptions": zone.n_subscriptions,
+    }
+    write_text(state.staged(0) / f"{stretch.who}.json", json.dumps(report))
+
+
+def _by_batch(batches: Iterator[pa.RecordBatch], shape: Shape) -> Iterator[tuple[int, pa.Table]]:
+    """The rows of each batch; they come in the order of their batches."""
+    schema = shape.routed()
+    waiting: list[pa.Table] = []
+    for batch in batches:
+        table = pa.Table.from_batches([batch.cast(schema)])
+        numbers = table["batch"].to_numpy()
+        edges = [0, *(numbers[1:] != numbers[:-1]).nonzero()[0] + 1, len(table)]
+        for begin, end in pairwise(edges):
+            part = table.slice(int(begin), int(end - begin))
+            if waiting and len(part) and waiting[0]["batch"][0] != part["batch"][0]:
+                yield waiting[0]["batch"][0].as_py(), pa.concat_tables(waiting)
+                waiting = []
+            if len(part):
+                waiting.append(part)
+    if waiting:
+        yield waiting[0]["batch"][0].as_py(), pa.concat_tables(waiting)
+
+
+class _Teller:
+    """Says now and then, in a small file, how far a task is."""
+
+    def __init__(self, state: State, who: str) -> None:
+        self._file = state.staged(0) / f"{who}.progress"
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        self._last = 0.0
+
+    def tell(self, n_rows: int) -> None:
+        """Write how many rows were gone through, unless that was written a moment ago."""
+        if time.monotonic() - self._last >= TELL_EVERY:
+            self._last = time.monotonic()
+            write_text(self._file, str(n_rows))

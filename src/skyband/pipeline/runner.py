@@ -1,0 +1,237 @@
+"""One micro-batch from raw rows to delivered changes, and the parts that are due for a snapshot.
+
+A batch is done in this order: the router sends rows to zones, the zones answer, the answers are staged, the batch is
+committed, the sinks are given it. What is killed before the commit is done again from the same rows; what is killed
+after it is only delivered again, and sinks keep a batch once.
+"""
+
+import json
+import os
+import secrets
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet
+from pyspark.sql import DataFrame, SparkSession
+
+from skyband.model import WindowKind
+from skyband.pipeline import stages
+from skyband.pipeline.config import Config
+from skyband.pipeline.merge import delivered_schema, merged
+from skyband.pipeline.shape import Shape
+from skyband.pipeline.sinks import Sink, open_sink
+from skyband.pipeline.state import ROUTER, Commit, State, StateError, move, write_parquet
+from skyband.pipeline.worker import DEAD_LETTERS, LOG, SNAPSHOT, Job
+from skyband.pipeline.zone import answer_schema
+
+# A part is written anew once the log since its last snapshot is so large, in bytes, and half as large as the snapshot,
+# or once it is so many batches long. One part at a time, so that no batch waits for all.
+LOG_BYTES = 8 << 20
+LOG_BATCHES = 600
+# After so many batches the engines tell the router anew what can still reach them.
+REFRESH_EVERY = 64
+# From this many rows on, a batch is worth preparing in several tasks.
+MANY_ROWS = 50_000
+# What Spark says when an executor was lost that held routed rows, and how often in a batch it may be.
+LOST_ROWS = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
+MOST_LOST = 2
+
+
+class Due(NamedTuple):
+    """How much log there is since the last snapshot of a part, and how large that snapshot was."""
+
+    batches: int
+    log_bytes: int
+    snapshot_bytes: int
+
+    def is_due(self) -> bool:
+        """Whether rebuilding the part from the log is getting dearer than writing it."""
+        return self.batches >= LOG_BATCHES or self.log_bytes >= max(LOG_BYTES, self.snapshot_bytes // 2)
+
+
+class Runner:
+    """Does batch after batch; knows the last committed one."""
+
+    def __init__(self, spark: SparkSession, config: Config, state: State, shape: Shape) -> None:
+        self.spark = spark
+        self.config = config
+        self.state = state
+        self.shape = shape
+        self._lock: int | None = state.claim()
+        self.last = state.last()
+        self.parts = [ROUTER, *(f"zone-{number}" for number in range(shape.n_zones))]
+        self._due = {who: self._due_of(who) for who in self.parts}
+        self._interests: tuple[tuple[int, str, str], ...] = ()
+        self._token = secrets.token_hex(8)
+        self._copy: str | None = None
+        self._sinks: list[tuple[str, Sink]] = []
+        try:
+            self._open_sinks()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def base(self) -> int:
+        """The last committed batch, -1 before any."""
+        return -1 if self.last is None else self.last.batch
+
+    @property
+    def snapshots(self) -> dict[str, int]:
+        """The latest snapshot of each part that has one."""
+        return {} if self.last is None else self.last.snapshots
+
+    def _open_sinks(self) -> None:
+        for what, endpoints in (("changes", self.config.changes), ("tops", self.config.tops)):
+            schema = delivered_schema(self.shape) if what == "changes" else self.shape.rankings()
+            for number, endpoint in enumerate(endpoints):
+                folder = self.state.folder / "sinks" / f"{what}-{number}"
+                folder.mkdir(parents=True, exist_ok=True)
+                kind: Any = what
+                self._sinks.append((what, open_sink(endpoint, kind, spark=self.spark, folder=folder, schema=schema)))
+
+    def close(self) -> None:
+        """Let go of the sinks, and of the state."""
+        for _, sink in self._sinks:
+            sink.close()
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            os.close(lock)
+
+    def run(self, raw: DataFrame, batch: int) -> Commit:
+        """Do a batch, or what is left of it to do."""
+        if not self.state.is_committed(batch):
+            self._check_next(batch)
+            self._do(raw, batch)
+        assert self.last is not None
+        if self.state.delivered < batch:
+            self.deliver(self.state.read(batch))
+        if batch % 16 == 0:
+            self.state.prune(self.last, len(self.parts))
+        return self.last
+
+    def _check_next(self, batch: int) -> None:
+        if batch != self.base + 1:
+            raise StateError(
+                f"The stream goes on with batch {batch}, but the state in {self.state.folder} ends with batch "
+                f"{self.base}: what is between them would be lost. Restore the state folder with its checkpoint."
+            )
+
+    def _do(self, raw: DataFrame, batch: int) -> None:
+        """Do a batch; once more from its rows if an executor is lost together with the routed rows that it held."""
+        for left in reversed(range(MOST_LOST + 1)):
+            began, saving = time.perf_counter(), self._most_due()
+            try:
+                routed = self._route(raw, batch, saving)
+                answers = self._match(routed, batch, saving)
+            except Exception as error:
+                if not left or LOST_ROWS not in str(error):
+                    raise
+                # The parts may have gone through rows that do not count: they are rebuilt.
+                self._token = secrets.token_hex(8)
+                continue
+            routed.unpersist()
+            self.commit(batch, merged(answers, self.shape), saving, began)
+            return
+
+    def _route(self, raw: DataFrame, batch: int, saving: str | None) -> DataFrame:
+        """The routed rows, computed once and held until all zones have read them."""
+        prepared = stages.prepare(raw, self.shape, str(self.state.folder))
+        one = prepared.repartition(1) if self.config.batch > MANY_ROWS else prepared.coalesce(1)
+        job = self.job(ROUTER, batch, saving)._replace(interests=self._interests)
+        self._interests = ()
+        return stages.route(one, self.shape, job).localCheckpoint(eager=True)
+
+    def _match(self, routed: DataFrame, batch: int, saving: str | None) -> pa.Table:
+        jobs = [self.job(who, batch, saving) for who in self.parts if who != ROUTER]
+        answers = stages.match(routed, self.shape, jobs).toArrow()
+        return answers.cast(answer_schema(self.shape))
+
+    def job(self, who: str, batch: int, saving: str | None = None) -> Job:
+        """What a part is to do in a batch."""
+        refresh = who != ROUTER and self.shape.n_zones > 1 and batch % REFRESH_EVERY == REFRESH_EVERY - 1
+        return Job(
+            state=str(self.state.folder),
+            who=who,
+            batch=batch,
+            base=self.base,
+            snapshot=self.snapshots.get(who),
+            save=who == saving,
+            tops=bool(self.config.tops),
+            refresh=refresh and self.shape.settings.window.kind != WindowKind.COUNT,
+            run=self._token,
+            copy=self._copy,
+        )
+
+    def commit(self, batch: int, changes: pa.Table, saving: str | None, began: float) -> None:
+        """Stage what is to be delivered, and make the batch count."""
+        folder, left = self.state.staged(batch), self.state.attempt(batch, self._token)
+        reports = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(left.glob("*.json"))}
+        staged = {"changes": len(changes)}
+        write_parquet(folder / "changes.parquet", changes)
+        if self.config.tops:
+            staged["tops"] = self.stage_tops(left, folder)
+        self._copy = reports[ROUTER].pop("copy")
+        self._interests = tuple(
+            (number, *reports[f"zone-{number}"].pop("interests"))
+            for number in range(self.shape.n_zones)
+            if "interests" in reports[f"zone-{number}"]
+        )
+        snapshots = self.snapshots | ({saving: batch} if saving else {})
+        report = {"at": time.time(), "seconds": time.perf_counter() - began, "changes": len(changes), "parts": reports}
+        self._put_in_place(left, batch, saving)
+        self.last = Commit(batch, report, snapshots, staged)
+        self.state.commit(self.last)
+        self._count(reports[ROUTER]["log_bytes"], saving, batch)
+
+    def _put_in_place(self, left: Path, batch: int, saving: str | None) -> None:
+        """Take over what the tasks of this run have left; what those of another run write late is never looked at."""
+        move(left / LOG, self.state.log(batch))
+        self.state.dead(batch).unlink(missing_ok=True)
+        if (left / DEAD_LETTERS).exists():
+            move(left / DEAD_LETTERS, self.state.dead(batch))
+        if saving is not None:
+            move(left / SNAPSHOT, self.state.snapshot(saving, batch))
+
+    def stage_tops(self, left: Path, folder: Path) -> int:
+        """Put the tops of all zones into one file in a folder; returns how many rows it has."""
+        files = sorted(left.glob("tops-*.parquet"))
+        tables = [self.shape.rankings().empty_table(), *(pa.parquet.read_table(path) for path in files)]
+        tops = pa.concat_tables(tables)
+        write_parquet(folder / "tops.parquet", tops)
+        return len(tops)
+
+    def deliver(self, commit: Commit) -> None:
+        """Give the sinks what a committed batch has for them."""
+        folder = self.state.staged(commit.batch)
+        for what, n_rows in commit.staged.items():
+            self.give(what, commit.batch, folder / f"{what}.parquet", n_rows)
+        self.state.note_delivered(commit.batch)
+
+    def give(self, what: str, batch: int, staged: Path, n_rows: int) -> None:
+        """Give every sink for changes, or for tops, a staged file; nothing where it holds nothing."""
+        for its_kind, sink in self._sinks:
+            if its_kind == what and n_rows:
+                sink.deliver(batch, staged, n_rows)
+
+    def _due_of(self, who: str) -> Due:
+        since = self.snapshots.get(who, -1)
+        sizes = [self.state.log(batch) for batch in range(since + 1, self.base + 1)]
+        log_bytes = sum(path.stat().st_size for path in sizes if path.exists())
+        return Due(len(sizes), log_bytes, self._snapshot_bytes(who, since))
+
+    def _snapshot_bytes(self, who: str, batch: int) -> int:
+        folder = self.state.snapshot(who, batch) if batch >= 0 else None
+        return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder else 0
+
+    def _most_due(self) -> str | None:
+        due = [who for who in self.parts if self._due[who].is_due()]
+        return max(due, key=lambda who: self._due[who].log_bytes) if due else None
+
+    def _count(self, log_bytes: int, saved: str | None, batch: int) -> None:
+        for who, due in self._due.items():
+            self._due[who] = due._replace(batches=due.batches + 1, log_bytes=due.log_bytes + log_bytes)
+        if saved is not None:
+            self._due[saved] = Due(0, 0, self._snapshot_bytes(saved, batch))

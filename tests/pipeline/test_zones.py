@@ -1,0 +1,103 @@
+"""A router and its zones answer like one engine over all subscriptions, row for row."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skyband.pipeline.merge import merged
+from skyband.pipeline.prepare import prepare_rows
+from skyband.pipeline.router import Router
+from skyband.pipeline.shape import Shape, parse_shape
+from skyband.pipeline.zone import Zone
+from tests.pipeline.streams import Alone, Row, raw, shape_of, streams
+
+CASES = [("window", "time"), ("window", "count"), ("window", "none"), ("geotext", "time"), ("geotext", "none")]
+CASES += [("ranges", "none"), ("ranked", "none")]
+
+
+class Divided:
+    """A router and zones in one process, which may lose any of their parts and rebuild it from the log."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.router = Router(shape)
+        self.zones = [Zone(shape, number) for number in range(shape.n_zones)]
+        self.log: list[pa.Table] = []
+        self.tops: dict[str | int, list[Row]] = {}
+
+    def apply(self, batch: int, rows: pa.Table) -> list[Row]:
+        """The changes of a batch, in order, without the keys."""
+        routing = self.router.route(batch, prepare_rows(rows, self.shape))
+        self.log.append(routing.rows)
+        answers = [zone.apply(batch, self._of(zone.number, routing.rows), self._wants_tops) for zone in self.zones]
+        changes = merged(pa.concat_tables([answer.changes for answer in answers]), self.shape)
+        for answer in answers:
+            self._replace_tops(answer.tops)
+        told: list[Row] = changes.drop_columns(["batch", "row"]).to_pylist()
+        return told
+
+    @property
+    def _wants_tops(self) -> bool:
+        return self.shape.family != "ranked"
+
+    def _of(self, zone: int, rows: pa.Table) -> pa.Table:
+        return rows.filter(pa.compute.equal(rows["zone"], zone))
+
+    def _replace_tops(self, tops: pa.Table | None) -> None:
+        for row in [] if tops is None else tops.to_pylist():
+            if row["rank"] in (None, 1):
+                self.tops[row["subscription"]] = []
+            if row["rank"] is not None:
+                self.tops[row["subscription"]].append(row)
+
+    def lose_router(self) -> None:
+        """Rebuild the router from the log alone."""
+        self.router = Router(self.shape)
+        for batch, rows in enumerate(self.log):
+            self.router.relive(batch, rows)
+
+    def save_router(self) -> None:
+        """Put the router through its saved form."""
+        tables = self.router.save()
+        self.router = Router(self.shape)
+        self.router.load(tables)
+
+    def lose_zone(self, number: int) -> None:
+        """Rebuild a zone from the log alone."""
+        self.zones[number] = Zone(self.shape, number)
+        for batch, rows in enumerate(self.log):
+            self.zones[number].apply(batch, self._of(number, rows))
+
+    def refresh(self) -> None:
+        """Let every engine tell the router what can still reach it."""
+        for zone in self.zones:
+            self.router.refresh(zone.number, *zone.interests())
+
+
+@pytest.mark.parametrize("granularity", ["batch", "publication"])
+@pytest.mark.parametrize("n_zones", [1, 3])
+@pytest.mark.parametrize(("family", "window"), CASES)
+@given(data=st.data())
+def test_like_one_engine(family: str, window: str, n_zones: int, granularity: str, data: st.DataObject) -> None:
+    shape = shape_of(family, n_zones, window=window, granularity="batch" if family == "ranked" else granularity)
+    divided, alone = Divided(parse_shape(shape.to_json())), Alone(shape)
+    for number, batch in enumerate(data.draw(streams(family, window))):
+        for trouble in data.draw(st.lists(st.sampled_from(["router", "saved", "zone", "refresh"]), max_size=2)):
+            if trouble == "router":
+                divided.lose_router()
+            elif trouble == "saved":
+                divided.save_router()
+            elif trouble == "zone":
+                divided.lose_zone(data.draw(st.integers(0, n_zones - 1)))
+            elif n_zones > 1:
+                divided.refresh()
+        assert divided.apply(number, raw(batch)) == alone.apply(batch)
+        assert divided.router.now == alone.engine.now
+        if family != "ranked":
+            assert [row for top in divided.tops.values() for row in top] == _tops(alone, list(divided.tops))
+
+
+def _tops(alone: Alone, asked: list[str | int]) -> list[Row]:
+    rows = alone.engine.top().to_pylist()
+    return [row for id in asked for row in rows if row["subscription"] == id]
