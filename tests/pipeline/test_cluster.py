@@ -49,7 +49,7 @@ def test_the_package_is_shipped_to_clusters_only(tmp_path: Path, monkeypatch: py
     assert Path(path).exists()
     # Who ships an environment that holds the package is left alone.
     assert shipping("yarn", {ARCHIVES: "environment.tar.gz#environment"}) == {}
-    assert shipping("spark://host:7077", {PYTHONPATH: "/opt/skyband"}) == {}
+    assert shipping("spark://host:7077", {PYTHONPATH: "/app/skyband"}) == {}
 
 
 @pytest.fixture(scope="module")

@@ -49,8 +49,9 @@ class Ids(NamedTuple):
 class Config(NamedTuple):
     """Everything a pipeline is told.
 
-    `zones` says among how many engines the subscriptions are divided, `batch` how many publications a micro-batch has
-    at most, `trigger` how long to wait between micro-batches, in seconds. `options` go to the engine, `spark` to Spark.
+    `zones` says among how many engines the subscriptions are divided. `batch` is how many rows a micro-batch takes from
+    each source at most, where a file is never split, and `trigger` how long to wait between micro-batches, in seconds.
+    `options` go to the engine, `spark` to Spark.
     """
 
     family: str

@@ -187,7 +187,7 @@ def session_for(config: Config) -> SparkSession:
     """The Spark session that a configuration asks for."""
     endpoints = (config.publications, config.subscriptions, *config.changes, *config.tops)
     options = shipping(config.master, config.spark) | dict(config.spark)
-    return open_session(master=config.master, options=options, jars=jars_of(endpoints))
+    return open_session(master=config.master, options=options, jars=jars_of(endpoints, config.spark))
 
 
 def reason(error: BaseException) -> str:

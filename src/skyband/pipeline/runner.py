@@ -9,8 +9,9 @@ import json
 import os
 import secrets
 import time
+import zlib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -21,7 +22,7 @@ from skyband.pipeline import stages
 from skyband.pipeline.config import Config
 from skyband.pipeline.merge import delivered_schema, merged
 from skyband.pipeline.shape import Shape
-from skyband.pipeline.sinks import Sink, open_sink
+from skyband.pipeline.sinks import Sink, What, open_sink
 from skyband.pipeline.state import ROUTER, Commit, State, StateError, move, write_parquet
 from skyband.pipeline.worker import DEAD_LETTERS, LOG, SNAPSHOT, Job
 from skyband.pipeline.zone import answer_schema
@@ -84,13 +85,15 @@ class Runner:
         return {} if self.last is None else self.last.snapshots
 
     def _open_sinks(self) -> None:
-        for what, endpoints in (("changes", self.config.changes), ("tops", self.config.tops)):
+        kinds: tuple[What, What] = ("changes", "tops")
+        for what, endpoints in zip(kinds, (self.config.changes, self.config.tops), strict=True):
             schema = delivered_schema(self.shape) if what == "changes" else self.shape.rankings()
-            for number, endpoint in enumerate(endpoints):
-                folder = self.state.folder / "sinks" / f"{what}-{number}"
+            for endpoint in endpoints:
+                # Named by where it leads, so that sinks may be given in another order.
+                name = f"{what}-{zlib.crc32(endpoint.describe().encode()):08x}"
+                folder = self.state.folder / "sinks" / name
                 folder.mkdir(parents=True, exist_ok=True)
-                kind: Any = what
-                self._sinks.append((what, open_sink(endpoint, kind, spark=self.spark, folder=folder, schema=schema)))
+                self._sinks.append((what, open_sink(endpoint, what, spark=self.spark, folder=folder, schema=schema)))
 
     def close(self) -> None:
         """Let go of the sinks, and of the state."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 INSTALL = 'Run: pip install "skyband[spark]"'
-OLDEST, TOO_NEW = (4, 1), (5,)
+OLDEST, TOO_NEW = (4, 2), (5,)
 STREAMING = "spark.sql.streaming"
 STATE = f"{STREAMING}.stateStore"
 
@@ -161,7 +161,7 @@ def require_spark() -> str:
             raise NoSpark(f"The pipeline needs {package}, which is not installed. {INSTALL}")
     spark, pandas = version("pyspark"), version("pandas")
     if not OLDEST <= _numbers(spark) < TOO_NEW:
-        raise NoSpark(f"The pipeline needs Spark 4.1 or newer, and below 5; here is {spark}. {INSTALL}")
+        raise NoSpark(f"The pipeline needs Spark 4.2 or newer, and below 5; here is {spark}. {INSTALL}")
     if _numbers(pandas) >= (3,):
         raise NoSpark(f"Spark does not work with pandas {pandas} yet. Run: pip install 'pandas<3'")
     return spark

@@ -22,6 +22,7 @@ __all__ = [
     "SinkFailed",
     "SinkKind",
     "SinkOption",
+    "What",
     "check_sink",
     "open_sink",
     "read_changes",
