@@ -65,4 +65,4 @@ def test_every_option_has_a_line(name: str) -> None:
 
 def test_every_command_prints_documents() -> None:
     for name, options in COMMANDS.items():
-        assert name in ("skyband", "skyband generate") or {"--json", "--no-color"} <= options
+        assert name in ("skyband", "skyband generate", "skyband pipeline") or {"--json", "--no-color"} <= options

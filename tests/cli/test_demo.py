@@ -33,13 +33,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_options_reach_the_demo(asked: dict[str, Any], tmp_path: Path) -> None:
-    words = ["--out", tmp_path, "--seed", 3, "--subscribers", 5, "--publications", 9, "--no-live"]
+    words = ["--out", tmp_path, "--seed", 3, "--subscribers", 5, "--publications", 9, "--runner", "local", "--no-live"]
     done = call("demo", *words)
     assert done.stdout == "the day begins\n"
     del asked["console"]
-    assert asked == {"out": tmp_path, "seed": 3, "subscribers": 5, "publications": 9, "live": False}
+    assert asked == {"out": tmp_path, "seed": 3, "subscribers": 5, "publications": 9, "live": False, "runner": "local"}
 
 
 def test_one_document(asked: dict[str, Any]) -> None:
     assert document("demo") == {"n_publications": 60000, "picture": "build/demo/day.png"}
-    assert (asked["seed"], asked["live"]) == (7, False)
+    assert (asked["seed"], asked["live"], asked["runner"]) == (7, False, None)

@@ -6,7 +6,7 @@ import pytest
 from skyband.demo.city import BANK, bounds
 from skyband.demo.day import CLOSES, OPENS, clock, happening
 from skyband.demo.message import content_words
-from skyband.demo.scene import Scene, make_scene, steps
+from skyband.demo.scene import STEP, Scene, make_scene, steps
 from skyband.demo.subscriber import ROLES, titles
 from skyband.demo.topic import FRAMES, SPOTS, TOPICS, Topic
 from skyband.model import FAMILIES, Settings
@@ -49,7 +49,7 @@ def test_steps_hold_every_message_once_and_in_order(scene: Scene) -> None:
     assert batches[-1][0] == CLOSES
     assert np.all(np.diff(scene.messages.ts) >= 0)
     for minute, begin, end in batches:
-        assert all(minute - 3 <= scene.messages.minute(number) < minute for number in range(begin, end))
+        assert all(minute - STEP <= scene.messages.minute(number) < minute for number in range(begin, end))
 
 
 def test_the_day_has_a_rhythm() -> None:

@@ -12,10 +12,10 @@ import pytest
 from rich.console import Console
 
 from skyband import Tops
-from skyband.contract import AnyEngine
 from skyband.demo import DemoSummary, run, show
 from skyband.demo.ledger import Ledger, adds_up
-from skyband.demo.play import open_engine, play
+from skyband.demo.play import play
+from skyband.demo.runner import InProcess
 from skyband.demo.scene import Scene, make_scene
 from skyband.demo.watcher import Taking
 
@@ -37,7 +37,7 @@ def plain() -> Console:
 
 
 def run_small(out: Path, console: Console) -> DemoSummary:
-    return run(seed=5, subscribers=40, publications=500, out=out, console=console)
+    return run(seed=5, subscribers=40, publications=500, out=out, runner="local", console=console)
 
 
 def printed(console: Console) -> str:
@@ -58,40 +58,40 @@ def scene() -> Scene:
 
 
 @pytest.fixture(scope="module")
-def played(scene: Scene) -> tuple[AnyEngine, Ledger]:
-    engine = open_engine()
-    return engine, play(scene, engine, Nobody())
+def played(scene: Scene) -> tuple[InProcess, Ledger]:
+    runner = InProcess(scene)
+    return runner, play(scene, runner, Nobody())
 
 
-def test_same_seed_same_changes(shown: tuple[DemoSummary, str], played: tuple[AnyEngine, Ledger]) -> None:
+def test_same_seed_same_changes(shown: tuple[DemoSummary, str], played: tuple[InProcess, Ledger]) -> None:
     log = pq.read_table(shown[0].change_log)
     assert len(log) > 500
     assert log.equals(played[1].table())
 
 
-def test_running_sum_of_changes_is_the_tops(played: tuple[AnyEngine, Ledger]) -> None:
-    engine, ledger = played
+def test_running_sum_of_changes_is_the_tops(played: tuple[InProcess, Ledger]) -> None:
+    runner, ledger = played
     tops, expected = Tops(), dict[int, dict[int, float]]()
     tops.apply(ledger.table())
-    for row in engine.top().to_pylist():
+    for row in runner.tops().to_pylist():
         expected.setdefault(row["subscription"], {})[row["publication"]] = row["score"]
     assert {who: tops.of(who) for who in tops.subscriptions()} == expected
-    assert adds_up(ledger.table(), engine)
+    assert adds_up(ledger.table(), runner.tops())
 
 
-def test_a_lost_change_is_noticed(played: tuple[AnyEngine, Ledger]) -> None:
-    engine, ledger = played
-    assert not adds_up(ledger.table().slice(1), engine)
+def test_a_lost_change_is_noticed(played: tuple[InProcess, Ledger]) -> None:
+    runner, ledger = played
+    assert not adds_up(ledger.table().slice(1), runner.tops())
 
 
-def test_summary_adds_up(shown: tuple[DemoSummary, str], played: tuple[AnyEngine, Ledger]) -> None:
+def test_summary_adds_up(shown: tuple[DemoSummary, str], played: tuple[InProcess, Ledger]) -> None:
     summary = shown[0]
     assert summary.finished
     assert summary.adds_up
     assert summary.publications == 500
     assert summary.subscribers == 40
     assert summary.enters + summary.leaves == summary.changes == len(played[1].table())
-    assert summary.enters - summary.leaves == summary.in_tops == len(played[0].top())
+    assert summary.enters - summary.leaves == summary.in_tops == len(played[0].tops())
     assert 0 < summary.deliveries <= summary.enters
 
 
@@ -117,15 +117,15 @@ def test_plain_output_says_what_is_done_without_control_characters(shown: tuple[
 
 
 def test_ctrl_c_ends_the_day_early(scene: Scene) -> None:
-    engine, before = open_engine(), signal.getsignal(signal.SIGINT)
-    ledger = play(scene, engine, Nobody(patience=200))
-    assert ledger.n_steps == 200
+    runner, before = InProcess(scene), signal.getsignal(signal.SIGINT)
+    ledger = play(scene, runner, Nobody(patience=80))
+    assert ledger.n_steps == 80
     assert signal.getsignal(signal.SIGINT) is before
-    assert adds_up(ledger.table(), engine)
+    assert adds_up(ledger.table(), runner.tops())
 
 
 def test_a_stopped_day_is_summed_up_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("skyband.demo.watcher.Lines.show", Nobody(patience=100).show)
+    monkeypatch.setattr("skyband.demo.watcher.Lines.show", Nobody(patience=30).show)
     console = plain()
     summary = run_small(tmp_path, console)
     assert not summary.finished
@@ -135,9 +135,9 @@ def test_a_stopped_day_is_summed_up_so_far(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.jit_only
-def test_plays_outside_of_the_main_thread(scene: Scene, played: tuple[AnyEngine, Ledger]) -> None:
+def test_plays_outside_of_the_main_thread(scene: Scene, played: tuple[InProcess, Ledger]) -> None:
     ledgers: list[Ledger] = []
-    thread = threading.Thread(target=lambda: ledgers.append(play(scene, open_engine(), Nobody())))
+    thread = threading.Thread(target=lambda: ledgers.append(play(scene, InProcess(scene), Nobody())))
     thread.start()
     thread.join()
     assert ledgers[0].table().equals(played[1].table())
@@ -149,7 +149,7 @@ def test_compiling_is_announced_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     said = []
     for _ in range(2):
         console = plain()
-        run(seed=1, subscribers=3, publications=1, out=tmp_path / "out", console=console)
+        run(seed=1, subscribers=3, publications=1, out=tmp_path / "out", runner="local", console=console)
         said.append(printed(console).splitlines()[1])
     assert said[0].startswith("Compiling the kernels that are new here (up to about ")
     assert said[1].startswith("Loading the compiled kernels")
@@ -160,7 +160,7 @@ def test_compiling_is_announced_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_without_matplotlib_there_is_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     console = plain()
-    summary = run(seed=1, subscribers=3, publications=1, out=tmp_path, console=console)
+    summary = run(seed=1, subscribers=3, publications=1, out=tmp_path, runner="local", console=console)
     assert summary.picture is None
     assert "matplotlib is not installed" in printed(console)
 

@@ -8,13 +8,15 @@ from rich.console import Console
 from skyband.demo.day import OPENS
 from skyband.demo.frame import Camera, Frame
 from skyband.demo.ledger import Ledger
-from skyband.demo.play import open_engine, play
+from skyband.demo.play import play
+from skyband.demo.runner import InProcess, Traffic
 from skyband.demo.scene import make_scene
 from skyband.demo.subscriber import titles
 from skyband.demo.view import render, short
 from skyband.demo.watcher import Lines, Screen, Taking, can_show, watching, working
 
 SCENE = make_scene(5, 40, 500)
+TRAFFIC = Traffic(batches=1080, zones=2, publications=400, copies=600, dead=3, seconds=270.0, start_seconds=9.0)
 
 
 def terminal(width: int = 120, height: int = 44) -> Console:
@@ -42,25 +44,45 @@ class Collector:
 @pytest.fixture(scope="module")
 def frames() -> list[Frame]:
     collector = Collector()
-    play(SCENE, open_engine(), collector)
+    play(SCENE, InProcess(SCENE), collector)
     return collector.frames
 
 
 @pytest.mark.parametrize("width", [60, 109, 110, 160])
 def test_a_frame_fits_every_width(frames: list[Frame], width: int) -> None:
-    lines = text_of(frames[300], width).splitlines()
-    assert {len(line) for line in lines} == {width}
-    assert "21:03" in lines[1]
+    for frame in (frames[90], frames[90]._replace(traffic=TRAFFIC)):
+        lines = text_of(frame, width).splitlines()
+        assert {len(line) for line in lines} == {width}
+        assert "21:10" in lines[1]
 
 
 def test_a_frame_shows_the_stream_the_tops_and_the_rates(frames: list[Frame]) -> None:
-    frame = frames[300]
+    frame = frames[90]
     text = text_of(frame, 220)
     assert all(title in text for title in titles(SCENE.city))
     assert frame.happening in text
     assert frame.latest[0].text in text
     assert all(entry.line.text in text for card in frame.cards for entry in card.top)
     assert "messages by hour" in text
+
+
+def test_a_frame_shows_how_the_pipeline_is_doing(frames: list[Frame]) -> None:
+    alone, carried = (text_of(frames[90]._replace(traffic=traffic), 160) for traffic in (None, TRAFFIC))
+    words = "Spark: micro-batch 1,080 (0.25 s each), 2 zones, a message to 1.50 of them, 3 dead letters"
+    assert words in carried
+    assert "per second of pipeline time" in carried
+    assert "Spark" not in alone
+    assert "per second of engine time" in alone
+
+
+def test_the_shown_tops_are_those_of_the_engine() -> None:
+    collector, runner = Collector(), InProcess(SCENE)
+    play(SCENE, runner, collector)
+    tops = runner.tops().to_pylist()
+    members = [[row for row in tops if row["subscription"] == who] for who in range(3)]
+    texts = [[SCENE.messages.texts[row["publication"]] for row in top] for top in members]
+    assert [[entry.line.text for entry in card.top] for card in collector.frames[-1].cards] == texts
+    assert all(texts)
 
 
 def test_newcomers_are_marked_and_fade(frames: list[Frame]) -> None:
@@ -72,9 +94,7 @@ def test_newcomers_are_marked_and_fade(frames: list[Frame]) -> None:
 
 
 def test_the_first_frame_of_an_empty_day_renders() -> None:
-    engine = open_engine()
-    engine.subscribe(SCENE.subscriptions)
-    frame = Camera(SCENE).take(engine, Ledger(), OPENS, 0)
+    frame = Camera(SCENE).take(Ledger(), OPENS, 0)
     assert frame.latest == ()
     assert "nothing yet" in text_of(frame, 120)
 
@@ -83,7 +103,7 @@ def test_the_live_view_runs_on_a_terminal() -> None:
     console = terminal()
     with watching(console, True, seconds=0.05) as watcher:
         assert isinstance(watcher, Screen)
-        play(SCENE, open_engine(), watcher)
+        play(SCENE, InProcess(SCENE), watcher)
     assert isinstance(console.file, io.StringIO)
     written = console.file.getvalue()
     assert "24:00" in written

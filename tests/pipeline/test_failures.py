@@ -11,15 +11,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from skyband.pipeline.config import Config
 from skyband.pipeline.log import Log
 from skyband.pipeline.run import Pipeline, PipelineFailed
+from skyband.pipeline.runner import LOST_ROWS, MOST_LOST, Runner
 from skyband.pipeline.sinks import SinkFailed, read_changes
 from skyband.pipeline.state import State, StateError
 from tests.pipeline.crash import config_of, outcome, stream, truth, write_stream
-from tests.pipeline.streams import Batch
+from tests.pipeline.streams import Batch, raw
 
 pytestmark = pytest.mark.spark
 SEED = 5
@@ -37,20 +38,23 @@ def run(spark: SparkSession, config: Config) -> Pipeline:
 
 @pytest.fixture(scope="module")
 def begun(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A pipeline that has done three batches and was stopped."""
-    folder = tmp_path_factory.mktemp("begun")
+    """A pipeline that has done three batches and was stopped, with a copy of it beside."""
+    folder = tmp_path_factory.mktemp("begun") / "pipeline"
+    folder.mkdir()
     write_stream(folder, BATCHES[:DONE])
     run(spark, config_of(folder))
     assert outcome(folder) == truth(folder, BATCHES[:DONE])
+    shutil.copytree(folder, folder.with_name("copy"))
     return folder
 
 
 @pytest.fixture
-def folder(begun: Path, tmp_path: Path) -> Path:
-    """A copy of it, with two more batches to do."""
-    shutil.copytree(begun, tmp_path, dirs_exist_ok=True)
-    write_stream(tmp_path, BATCHES[DONE:])
-    return tmp_path
+def folder(begun: Path) -> Path:
+    """The pipeline as it was, in the same place, with two more batches to do."""
+    shutil.rmtree(begun)
+    shutil.copytree(begun.with_name("copy"), begun)
+    write_stream(begun, BATCHES[DONE:])
+    return begun
 
 
 def test_a_batch_that_spark_did_not_note_is_not_told_twice(spark: SparkSession, folder: Path) -> None:
@@ -136,6 +140,39 @@ def test_a_source_that_lost_rows_ends_the_run(spark: SparkSession, folder: Path)
         log.append(["{}"])
     with pytest.raises(PipelineFailed, match="it was replaced by another one, or has lost records"):
         run(spark, config_of(folder))
+
+
+class Forgetful(Runner):
+    """A runner whose routed rows are lost before the zones have read them, so many times."""
+
+    n_losses = 0
+
+    def _match(self, routed: DataFrame, batch: int, saving: str | None) -> pa.Table:
+        if self.n_losses:
+            self.n_losses -= 1
+            for kept in self.spark.sparkContext._jsc.getPersistentRDDs().values():
+                kept.unpersist(True)
+        return super()._match(routed, batch, saving)
+
+
+def test_rows_that_are_lost_with_an_executor_are_routed_again(spark: SparkSession, folder: Path) -> None:
+    config = config_of(folder)
+    state = State(config.state)
+    runner = Forgetful(spark, config, state, state.shape())
+    runner.n_losses = MOST_LOST
+    runner.run(spark.createDataFrame(raw(BATCHES[DONE])), DONE)
+    assert runner.n_losses == 0
+    runner.n_losses = MOST_LOST + 1
+    with pytest.raises(Exception, match=LOST_ROWS):
+        runner.run(spark.createDataFrame(raw(BATCHES[DONE + 1])), DONE + 1)
+    runner.close()
+    assert not state.is_committed(DONE + 1)
+    runner = Forgetful(spark, config, state, state.shape())
+    runner.run(spark.createDataFrame(raw(BATCHES[DONE + 1])), DONE + 1)
+    with pytest.raises(StateError, match="would be lost"):
+        runner.run(spark.createDataFrame(raw(BATCHES[0])), DONE + 3)
+    runner.close()
+    assert outcome(folder) == truth(folder, BATCHES)
 
 
 HUGE = "x" * 200_000

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 300
 
 
@@ -64,7 +66,7 @@ def test_a_missing_package(package: str, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("spark", "pandas", "told"),
     [
-        ("3.5.9", "2.3.3", r"Spark 4\.1 or newer, and below 5; here is 3\.5\.9"),
+        ("3.5.9", "2.3.3", r"Spark 4\.2 or newer, and below 5; here is 3\.5\.9"),
         ("4.0.1", "2.3.3", r"here is 4\.0\.1"),
         ("5.0.0.dev1", "2.3.3", r"here is 5\.0\.0\.dev1"),
         ("4.3.0", "3.1.1", r"does not work with pandas 3\.1\.1 yet\. Run: pip install 'pandas<3'"),
@@ -76,10 +78,17 @@ def test_packages_that_do_not_fit(spark: str, pandas: str, told: str, monkeypatc
         require_spark()
 
 
-@pytest.mark.parametrize("release", ["4.1", "4.1.0", "4.3.0", "4.10.2"])
+@pytest.mark.parametrize("release", ["4.2", "4.2.0", "4.3.0", "4.10.2"])
 def test_packages_that_fit(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "version", {"pyspark": release, "pandas": "2.3.3"}.__getitem__)
     assert require_spark() == release
+
+
+def test_the_versions_are_those_that_pip_is_told() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        needs = tomllib.load(file)["project"]["optional-dependencies"]["spark"]
+    oldest, too_new = (".".join(map(str, numbers)) for numbers in (module.OLDEST, module.TOO_NEW))
+    assert f"pyspark>={oldest},<{too_new}" in needs
 
 
 def test_the_environment_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -268,3 +268,11 @@ def test_two_runs_do_not_go_on_at_once(config: Config) -> None:
         state.claim()
     os.close(held)
     os.close(state.claim())
+
+
+def test_paths_hold_in_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # An executor runs in another folder than the driver.
+    monkeypatch.chdir(tmp_path)
+    config = make_config(DOCUMENT, ".")
+    assert config.state == State("state").folder == tmp_path / "state"
+    assert config.publications.options["path"] == str(tmp_path / "publications")

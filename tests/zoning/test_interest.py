@@ -257,10 +257,12 @@ def test_parts_open_on_both_sides_and_no_parts_are_met_by_all() -> None:
         {"point": [None, -1.0, None], "upper": [None, 3.0, None]},
     ]
     publications = world.publications_of("ranked", said, settings)
-    admitted = interest("ranked", world.subscriptions_of("ranked", [part], settings), settings).admits(
-        publications, NOW
-    )
+    found = interest("ranked", world.subscriptions_of("ranked", [part], settings), settings)
+    admitted = found.admits(publications, NOW)
     assert admitted.tolist() == [False, True, True, False, True]
+    # Events that were parsed with fewer dimensions lack the others.
+    narrow = world.publications_of("ranked", [{"point": [0.5]}], Settings(dims=1))
+    assert not found.admits(narrow, NOW).any()
 
 
 def test_what_cannot_be_is_said() -> None:

@@ -16,6 +16,7 @@ __all__ = ["main"]
         "replay": "skyband.cli.replay",
         "top": "skyband.cli.top",
         "cover": "skyband.cli.cover",
+        "pipeline": "skyband.cli.pipeline",
         "engines": "skyband.cli.engines",
         "bench": "skyband.cli.bench",
         "doctor": "skyband.cli.doctor",

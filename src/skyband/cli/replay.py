@@ -1,5 +1,6 @@
 """`skyband replay`: files through an engine, a change log and a summary out."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skyband.cli.output import Cell, Output, speaks
+from skyband.cli.pipeline_place import ending_spark, need_spark, plainly
 from skyband.cli.run_option import check_names, default_window, run_options
 from skyband.cli.value import target
 
@@ -37,6 +39,16 @@ if TYPE_CHECKING:
     type=click.Choice(("relaxed", "exact")),
     help="Whether an event of ranked has to match one dimension of a subscription, by default, or all.",
 )
+@click.option(
+    "--runner",
+    default="local",
+    show_default=True,
+    type=click.Choice(("local", "spark")),
+    help="One engine in this process, or one a zone on Spark; the change log is the same.",
+)
+@click.option(
+    "--zones", type=click.IntRange(1), help="Among how many zones Spark divides the subscriptions; 1 by default."
+)
 @speaks
 def command(
     output: Output,
@@ -47,6 +59,8 @@ def command(
     out: Path | None,
     rejects_file: Path | None,
     on_error: str,
+    runner: str,
+    zones: int | None,
     **options: Any,
 ) -> None:
     """Run an engine over files, write how every answer changed, and print a summary.
@@ -61,9 +75,13 @@ def command(
     """
     if rejects_file is not None and on_error != "collect":
         raise click.UsageError("--rejects needs --on-error collect: otherwise the first bad row stops the run.")
+    if zones is not None and runner == "local":
+        raise click.UsageError("--zones needs --runner spark: the local runner has one engine for all subscriptions.")
     check_names((out, rejects_file), (publications, subscriptions))
     options |= {"window": default_window(window_n, window_us), "on_error": on_error}
-    from skyband.replay import Discard, replay, table_file
+    from skyband.replay import Discard, table_file
+
+    replay = _runner(runner, zones or 1)
 
     rejects: dict[str, list[Reject]] = {}
     with ExitStack() as stack:
@@ -78,6 +96,26 @@ def command(
     _print(output, summary, out, rejects_file)
     if summary.n_rejected:
         output.warn(_rejected(rejects))
+
+
+def _runner(runner: str, zones: int) -> "Callable[..., Summary]":
+    """What replays files: in this process, or on Spark in so many zones."""
+    from skyband.replay import Plan, replay
+
+    if runner == "local":
+        return replay
+    need_spark()
+    from skyband.pipeline.replay import replay_on_spark
+
+    def replay_in_zones(
+        publications: Path, subscriptions: Path, *, sink: Any, rejects: Any, progress: Any, **plan: Any
+    ) -> "Summary":
+        with plainly(), ending_spark():
+            return replay_on_spark(
+                publications, subscriptions, Plan(**plan), zones=zones, progress=progress, sink=sink, rejects=rejects
+            )
+
+    return replay_in_zones
 
 
 def _rejects_table(rejects: "dict[str, list[Reject]]") -> Any:

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.contract import AnyEngine
 from skyband.demo.day import N_MINUTES, OPENS, clock, happening
 from skyband.demo.ledger import Ledger
+from skyband.demo.runner import Traffic
 from skyband.demo.scene import STEP, Scene
 from skyband.demo.subscriber import ROLES, titles
 from skyband.demo.topic import TOPICS
@@ -16,7 +16,7 @@ from skyband.model import Op
 
 LATEST = 40
 # For how many steps a newcomer stays marked, and a leaver visible.
-FRESH = 12
+FRESH = 4
 PER_HOUR = 60 // STEP
 
 
@@ -47,7 +47,7 @@ class Card(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """How much so far, and how fast per second of engine time."""
+    """How much so far, and how fast per second that the engine or the pipeline took."""
 
     messages: int
     scores: int
@@ -70,6 +70,7 @@ class Frame(NamedTuple):
     cards: tuple[Card, ...]
     rates: Rates
     by_hour: tuple[int, ...]
+    traffic: Traffic | None
 
 
 class Camera:
@@ -78,21 +79,25 @@ class Camera:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._titles = titles(scene.city)
+        self._scores: list[dict[int, float]] = [{} for _ in ROLES]
         self._entered: list[dict[int, int]] = [{} for _ in ROLES]
         self._left: list[dict[int, int]] = [{} for _ in ROLES]
 
     def follow(self, changes: pa.Table, step: int) -> None:
         """Note who has entered and left the shown tops."""
         shown = changes.filter(pc.less(changes["subscription"], len(ROLES)))
-        for row in shown.select(["subscription", "publication", "op"]).to_pylist():
+        for row in shown.select(["subscription", "publication", "op", "score"]).to_pylist():
             who, publication = row["subscription"], row["publication"]
             into, out_of = self._entered[who], self._left[who]
             if row["op"] == Op.LEAVE:
                 into, out_of = out_of, into
+                del self._scores[who][publication]
+            else:
+                self._scores[who][publication] = row["score"]
             out_of.pop(publication, None)
             into[publication] = step
 
-    def take(self, engine: AnyEngine, ledger: Ledger, minute: int, n_messages: int) -> Frame:
+    def take(self, ledger: Ledger, minute: int, n_messages: int) -> Frame:
         """The frame of this minute, when `n_messages` have been published."""
         newest = range(n_messages - 1, max(n_messages - LATEST, 0) - 1, -1)
         return Frame(
@@ -100,9 +105,10 @@ class Camera:
             minute,
             happening(self._scene.events, minute),
             tuple(self.line(number) for number in newest),
-            self.cards(engine, ledger.n_steps),
-            rates(engine, ledger),
+            self.cards(ledger.n_steps),
+            rates(ledger),
             by_hour(ledger),
+            ledger.traffic,
         )
 
     def line(self, number: int) -> Line:
@@ -111,29 +117,30 @@ class Camera:
         colour = TOPICS[int(messages.topics[number])].colour
         return Line(clock(messages.minute(number)), messages.texts[number], colour)
 
-    def cards(self, engine: AnyEngine, step: int) -> tuple[Card, ...]:
-        """The shown subscribers with their tops."""
-        rows = engine.top(list(range(len(ROLES)))).to_pylist()
-        return tuple(
-            self._card(who, [row for row in rows if row["subscription"] == who], step) for who in range(len(ROLES))
-        )
+    def cards(self, step: int) -> tuple[Card, ...]:
+        """The shown subscribers with their tops, which are the sum of the changes."""
+        return tuple(self._card(who, step) for who in range(len(ROLES)))
 
-    def _card(self, who: int, rows: list[dict[str, int | float]], step: int) -> Card:
+    def top(self, who: int) -> list[tuple[int, float]]:
+        """The messages in the top of a shown subscriber with their scores, best first."""
+        # Messages are numbered in order of time: among equals the larger number is the more recent.
+        return sorted(self._scores[who].items(), key=lambda member: (-member[1], -member[0]))
+
+    def _card(self, who: int, step: int) -> Card:
         entered, left = self._entered[who], self._left[who]
         top = []
-        for row in rows:
-            number = int(row["publication"])
-            age = step - entered.get(number, -FRESH)
-            top.append(Entry(self.line(number), float(row["score"]), max(0.0, 1.0 - age / FRESH)))
+        for number, score in self.top(who):
+            age = step - entered[number]
+            top.append(Entry(self.line(number), score, max(0.0, 1.0 - age / FRESH)))
         gone = sorted((-at, -number) for number, at in left.items() if step - at < FRESH)
         role = ROLES[who]
         lines = tuple(self.line(-number) for _, number in gone[:2])
         return Card(self._titles[who], role.words, role.colour, tuple(top), lines)
 
 
-def rates(engine: AnyEngine, ledger: Ledger) -> Rates:
-    """The rates so far; only the time spent in the engine counts, so that the pace of the show does not matter."""
-    counters, tally = engine.counters, ledger.tally
+def rates(ledger: Ledger) -> Rates:
+    """The rates so far; only the time that steps took counts, so that the pace of the show does not matter."""
+    counters, tally = ledger.counters, ledger.tally
     n_changes = int(tally.enters.sum() + tally.leaves.sum())
     return Rates(
         int(tally.messages.sum()),

@@ -1,5 +1,6 @@
 """The change log as it grows: kept, counted by the clock, and added up against the tops at the end."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -7,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from skyband.contract import AnyEngine
 from skyband.demo.day import N_MINUTES
+from skyband.demo.runner import Answer, Traffic
 from skyband.demo.scene import STEP
 from skyband.model import Op
 
@@ -16,7 +17,7 @@ Ints = NDArray[np.int64]
 
 
 class Tally(NamedTuple):
-    """Numbers by step of the day: messages, enters, leaves, and seconds of engine time."""
+    """Numbers by step of the day: messages, enters, leaves, and seconds that it took."""
 
     messages: Ints
     enters: Ints
@@ -32,16 +33,24 @@ class Ledger:
         messages, enters, leaves = (np.zeros(n_steps, np.int64) for _ in range(3))
         self.tally = Tally(messages, enters, leaves, np.zeros(n_steps))
         self.n_steps = 0
+        self.counters: Mapping[str, int] = {}
+        self.traffic: Traffic | None = None
         self._parts: list[pa.Table] = []
 
-    def add(self, changes: pa.Table, n_messages: int, seconds: float) -> None:
-        """The changes of the next step."""
-        step, n_enters = self.n_steps, pc.sum(pc.equal(changes["op"], Op.ENTER)).as_py() or 0
-        self.tally.messages[step] = n_messages
-        self.tally.enters[step] = n_enters
-        self.tally.leaves[step] = len(changes) - n_enters
-        self.tally.seconds[step] = seconds
+    def add(self, answer: Answer, n_messages: int) -> None:
+        """What the next step came to."""
+        self.tally.messages[self.n_steps] = n_messages
         self.n_steps += 1
+        self.close(answer)
+
+    def close(self, answer: Answer) -> None:
+        """What else the last step came to."""
+        changes, step = answer.changes, self.n_steps - 1
+        n_enters = pc.sum(pc.equal(changes["op"], Op.ENTER)).as_py() or 0
+        self.tally.enters[step] += n_enters
+        self.tally.leaves[step] += len(changes) - n_enters
+        self.tally.seconds[step] += answer.seconds
+        self.counters, self.traffic = answer.counters, answer.traffic
         self._parts.append(changes)
 
     def table(self) -> pa.Table:
@@ -50,13 +59,12 @@ class Ledger:
         return pa.concat_tables([part for part in self._parts if len(part)] or self._parts[-1:])
 
 
-def adds_up(changes: pa.Table, engine: AnyEngine) -> bool:
-    """Whether the running sum of the changes is the set of tops that the engine has now."""
+def adds_up(changes: pa.Table, tops: pa.Table) -> bool:
+    """Whether the running sum of the changes is this set of tops."""
     signs = pc.if_else(pc.equal(changes["op"], Op.ENTER), 1, -1)
     pairs = changes.select(["subscription", "publication"]).append_column("sign", signs)
     sums = pairs.group_by(["subscription", "publication"]).aggregate([("sign", "sum")])
     left = sums.filter(pc.not_equal(sums["sign_sum"], 0))
-    tops = engine.top()
     once = pc.all(pc.equal(left["sign_sum"], 1)).as_py() in (True, None)
     return bool(once and _pairs(left) == _pairs(tops))
 

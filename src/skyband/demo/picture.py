@@ -24,7 +24,7 @@ GLOW = LinearSegmentedColormap.from_list(
     "glow", [(0.0, "#121a30"), (0.25, "#3b2a63"), (0.5, "#9c3b70"), (0.75, "#f08a4b"), (1.0, "#fff1b8")]
 )
 CELLS = (240, 160)
-BIN_MINUTES = 15
+BIN_MINUTES = 20
 
 
 class Shown(NamedTuple):

@@ -10,8 +10,9 @@ from skyband.demo.day import CLOSES, OPENS, Event, plan_events, sources
 from skyband.demo.message import Messages, draw_messages, fit_words, publications
 from skyband.demo.subscriber import Subscribers, draw_subscribers, subscriptions
 
-# Changes are netted over three simulated minutes, whether somebody watches or not.
-STEP = 3
+# Changes are netted over so many simulated minutes, whether somebody watches or not; in the pipeline each step is one
+# micro-batch, most of whose time does not depend on how many messages it has.
+STEP = 10
 
 
 class Scene(NamedTuple):

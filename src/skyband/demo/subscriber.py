@@ -12,8 +12,8 @@ from skyband.scoring import Words
 
 TWO_HOURS = 2 * 3600 * 1_000_000
 KS = (3, 5, 5, 5, 10, 10, 20)
-COUNT_SHARE = 0.2
-LAST = 2_000
+HALF_AN_HOUR = TWO_HOURS // 4
+SHORT_SHARE = 0.2
 
 
 class Role(NamedTuple):
@@ -35,13 +35,13 @@ ROLES = (
 
 
 class Subscribers(NamedTuple):
-    """Subscribers by number; a window is 0 where it is not of that kind."""
+    """Subscribers by number; windows are in microseconds."""
 
     xy: NDArray[np.float64]
     words: list[list[str]]
     alphas: NDArray[np.float64]
     ks: NDArray[np.int64]
-    windows_n: NDArray[np.int64]
+    windows: NDArray[np.int64]
 
 
 def titles(city: City) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def titles(city: City) -> tuple[str, ...]:
 
 
 def draw_subscribers(rng: np.random.Generator, city: City, n: int) -> Subscribers:
-    """`n` subscribers, at least the three that are shown; most look back two hours, some at the last messages."""
+    """`n` subscribers, at least the three that are shown; most look back two hours, some half an hour."""
     shares = np.array([district.share for district in city.districts])
     homes = rng.choice(len(shares), n, p=shares / shares.sum())
     shown = len(ROLES)
@@ -61,10 +61,10 @@ def draw_subscribers(rng: np.random.Generator, city: City, n: int) -> Subscriber
     alphas[:shown] = [role.alpha for role in ROLES]
     ks = rng.choice(KS, n)
     ks[:shown] = 5
-    windows_n = np.where(rng.random(n) < COUNT_SHARE, LAST, 0)
-    windows_n[:shown] = 0
+    windows = np.where(rng.random(n) < SHORT_SHARE, HALF_AN_HOUR, TWO_HOURS)
+    windows[:shown] = TWO_HOURS
     words = [list(role.words) for role in ROLES] + [_interests(rng) for _ in range(n - shown)]
-    return Subscribers(xy, words, alphas, ks.astype(np.int64), windows_n.astype(np.int64))
+    return Subscribers(xy, words, alphas, ks.astype(np.int64), windows.astype(np.int64))
 
 
 def _interests(rng: np.random.Generator) -> list[str]:
@@ -77,7 +77,6 @@ def _interests(rng: np.random.Generator) -> list[str]:
 
 def subscriptions(subscribers: Subscribers, words: Words) -> pa.Table:
     """The subscribers as an engine takes them; the id is the number of the subscriber."""
-    by_count = subscribers.windows_n > 0
     return pa.table(
         {
             "id": pa.array(np.arange(len(subscribers.ks))),
@@ -87,7 +86,6 @@ def subscriptions(subscribers: Subscribers, words: Words) -> pa.Table:
             "terms": pa.array(subscribers.words, pa.list_(pa.string())),
             "weights": pa.array([words.weigh(asked)[1] for asked in subscribers.words], pa.list_(pa.float64())),
             "alpha": pa.array(subscribers.alphas),
-            "window_us": pa.array(np.full(len(by_count), TWO_HOURS), mask=by_count),
-            "window_n": pa.array(subscribers.windows_n, mask=~by_count),
+            "window_us": pa.array(subscribers.windows),
         }
     )

@@ -8,16 +8,22 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from skyband.contract import AnyEngine
 from skyband.demo.frame import rates
 from skyband.demo.ledger import Ledger, adds_up
+from skyband.demo.runner import Runner
 from skyband.demo.scene import Scene
 from skyband.model import write_table
 from skyband.model.write import replacing
 
+# Where the pipeline of the demo lies, in the folder of its files.
+FOLDER = "pipeline"
+
 
 class DemoSummary(NamedTuple):
-    """The day in numbers; rates are per second of engine time, `seconds` is the time of the whole stream.
+    """The day in numbers; `seconds` is the time of the whole stream, rates are per second of `busy_seconds`.
+
+    Those are spent in the engine where `runner` is local, and in micro-batches where it is spark. What only one of the
+    two can tell is None for the other.
 
     `in_tops` is the number of members of all tops at the end, `adds_up` whether the running sum of the changes is
     exactly those members, `finished` whether the day was played to its end. `picture` is None where matplotlib is
@@ -26,6 +32,7 @@ class DemoSummary(NamedTuple):
 
     city: str
     seed: int
+    runner: str
     subscribers: int
     publications: int
     enters: int
@@ -36,30 +43,37 @@ class DemoSummary(NamedTuple):
     in_tops: int
     adds_up: bool
     seconds: float
-    engine_seconds: float
+    busy_seconds: float
     publications_per_second: float
     scores_per_second: float
     changes_per_second: float
-    bytes_per_subscription: float
+    bytes_per_subscription: float | None
+    zones: int | None
+    micro_batches: int | None
+    copies_per_publication: float | None
+    dead_letters: int | None
+    start_seconds: float | None
     finished: bool
     change_log: str
     publications_file: str
     subscriptions_file: str
     summary_file: str
+    pipeline: str | None
     picture: str | None
 
 
 def summarise(
-    scene: Scene, seed: int, engine: AnyEngine, ledger: Ledger, seconds: float, out: Path, picture: Path | None
+    scene: Scene, seed: int, runner: Runner, ledger: Ledger, seconds: float, out: Path, picture: Path | None
 ) -> DemoSummary:
     """The numbers of a run whose files are in `out`."""
-    fast, changes = rates(engine, ledger), ledger.table()
+    fast, changes, traffic = rates(ledger), ledger.table(), ledger.traffic
     n_enters, n_leaves = int(ledger.tally.enters.sum()), int(ledger.tally.leaves.sum())
-    memory = engine.memory()
+    n_subscribers, n_bytes = len(scene.subscriptions), runner.bytes_used()
     return DemoSummary(
         city=scene.city.name,
         seed=seed,
-        subscribers=engine.n_subscriptions,
+        runner="local" if traffic is None else "spark",
+        subscribers=n_subscribers,
         publications=fast.messages,
         enters=n_enters,
         leaves=n_leaves,
@@ -67,18 +81,24 @@ def summarise(
         deliveries=fast.deliveries,
         scored=fast.scores,
         in_tops=n_enters - n_leaves,
-        adds_up=adds_up(changes, engine),
+        adds_up=adds_up(changes, runner.tops()),
         seconds=round(seconds, 3),
-        engine_seconds=round(fast.seconds, 3),
+        busy_seconds=round(fast.seconds, 3),
         publications_per_second=round(fast.per_second(fast.messages), 1),
         scores_per_second=round(fast.per_second(fast.scores), 1),
         changes_per_second=round(fast.per_second(fast.changes), 1),
-        bytes_per_subscription=round((memory["rows"] + memory["questions"]) / engine.n_subscriptions, 1),
+        bytes_per_subscription=None if n_bytes is None else round(n_bytes / n_subscribers, 1),
+        zones=None if traffic is None else traffic.zones,
+        micro_batches=None if traffic is None else traffic.batches,
+        copies_per_publication=None if traffic is None else round(traffic.replication, 3),
+        dead_letters=None if traffic is None else traffic.dead,
+        start_seconds=None if traffic is None else round(traffic.start_seconds, 3),
         finished=ledger.n_steps == len(ledger.tally.messages),
         change_log=str(out / "changes.parquet"),
         publications_file=str(out / "publications.parquet"),
         subscriptions_file=str(out / "subscriptions.parquet"),
         summary_file=str(out / "summary.json"),
+        pipeline=None if traffic is None else str(out / FOLDER),
         picture=None if picture is None else str(picture),
     )
 
@@ -108,8 +128,10 @@ def print_summary(console: Console, summary: DemoSummary) -> None:
 
 def _rows(summary: DemoSummary) -> list[tuple[str, str, str]]:
     agree = "equals the tops" if summary.adds_up else "DIFFERS from the tops"
+    size = "" if summary.bytes_per_subscription is None else f"{summary.bytes_per_subscription:,.0f} bytes each"
+    where = "in the engine" if summary.runner == "local" else "in micro-batches"
     return [
-        ("subscribers", f"{summary.subscribers:,}", f"{summary.bytes_per_subscription:,.0f} bytes each"),
+        ("subscribers", f"{summary.subscribers:,}", size),
         ("messages", f"{summary.publications:,}", f"{summary.publications_per_second:,.0f} /s"),
         ("scores", f"{summary.scored:,}", f"{summary.scores_per_second:,.0f} /s"),
         ("changes", f"{summary.changes:,}", f"{summary.changes_per_second:,.0f} /s"),
@@ -118,7 +140,20 @@ def _rows(summary: DemoSummary) -> list[tuple[str, str, str]]:
         ("deliveries (first entries)", f"{summary.deliveries:,}", ""),
         ("in tops at the end", f"{summary.in_tops:,}", ""),
         ("running sum of the changes", "", agree),
-        ("time", f"{summary.seconds:.1f} s", f"{summary.engine_seconds:.1f} s in the engine"),
+        *_pipeline_rows(summary),
+        ("time", f"{summary.seconds:.1f} s", f"{summary.busy_seconds:.1f} s {where}"),
+    ]
+
+
+def _pipeline_rows(summary: DemoSummary) -> list[tuple[str, str, str]]:
+    if summary.micro_batches is None:
+        return []
+    each = summary.busy_seconds / max(summary.micro_batches, 1)
+    return [
+        ("pipeline on Spark", f"{summary.zones} zones", f"started in {summary.start_seconds:.1f} s"),
+        ("  micro-batches", f"{summary.micro_batches:,}", f"{each:.2f} s each"),
+        ("  zones that a message went to", f"{summary.copies_per_publication:.2f}", "on average"),
+        ("  dead letters", f"{summary.dead_letters:,}", ""),
     ]
 
 
@@ -129,4 +164,6 @@ def _files(summary: DemoSummary) -> list[tuple[str, str]]:
         ("subscriptions", summary.subscriptions_file),
         ("summary", summary.summary_file),
     ]
+    if summary.pipeline is not None:
+        files.append(("pipeline", summary.pipeline))
     return files if summary.picture is None else [("picture", summary.picture), *files]

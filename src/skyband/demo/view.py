@@ -9,6 +9,7 @@ from rich.text import Text
 
 from skyband.demo.day import CLOSES, OPENS, clock
 from skyband.demo.frame import Card, Entry, Frame, Line, Rates, first_hour
+from skyband.demo.runner import Traffic
 
 BARS = "▁▂▃▄▅▆▇█"
 NARROW = 110
@@ -82,7 +83,24 @@ def _footer(frame: Frame, width: int) -> RenderableType:
     row.add_column(ratio=1)
     row.add_column(no_wrap=True)
     row.add_row(_rates(frame.rates), Align.right(_sparkline(frame, 1 if width < NARROW else 3)))
-    return Panel(row, title="so far, and per second of engine time", title_align="left", border_style="grey35")
+    where = "engine" if frame.traffic is None else "pipeline"
+    return Panel(
+        row,
+        title=f"so far, and per second of {where} time",
+        title_align="left",
+        subtitle=None if frame.traffic is None else status(frame.traffic),
+        subtitle_align="left",
+        border_style="grey35",
+    )
+
+
+def status(traffic: Traffic) -> str:
+    """How the pipeline is doing, in a line."""
+    seconds = traffic.seconds / max(traffic.batches, 1)
+    return (
+        f"Spark: micro-batch {traffic.batches:,} ({seconds:.2f} s each), {traffic.zones} zones, "
+        f"a message to {traffic.replication:.2f} of them, {traffic.dead:,} dead letters"
+    )
 
 
 def _rates(rates: Rates) -> Table:

@@ -15,7 +15,7 @@ from skyband.demo.view import render, short
 
 Taking = Callable[[], Frame]
 
-# Ten frames a second are smooth enough; where the engine is behind, most of the time is left to it.
+# Ten frames a second are smooth enough; where the day is behind, most of the time is left to it.
 FRAME_SECONDS, BEHIND_SECONDS = 0.09, 0.4
 STREAM_SECONDS = 40.0
 
@@ -57,17 +57,18 @@ class Lines:
         if minute % 60:
             return
         frame = take()
-        rates = frame.rates
+        rates, traffic = frame.rates, frame.traffic
+        carried = "" if traffic is None else f", micro-batch {traffic.batches:,}"
         say(
             self._console,
             f"{clock(minute)}  {rates.messages:>7,} messages ({short(rates.per_second(rates.messages))}/s), "
             f"{short(rates.scores)} scores ({short(rates.per_second(rates.scores))}/s), "
-            f"{rates.changes:,} changes, {rates.deliveries:,} deliveries: {frame.happening}",
+            f"{rates.changes:,} changes, {rates.deliveries:,} deliveries{carried}: {frame.happening}",
         )
 
 
 class Screen:
-    """The live view, paced so that a day takes about `STREAM_SECONDS` where the engine keeps up."""
+    """The live view, paced so that a day takes about `STREAM_SECONDS` where the engine or the pipeline keeps up."""
 
     def __init__(self, console: Console, live: Live, seconds: float) -> None:
         self._console, self._live, self._seconds = console, live, seconds

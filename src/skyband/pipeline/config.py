@@ -123,7 +123,8 @@ def load_config(path: str | Path) -> Config:
 
 def make_config(document: Mapping[str, Any], folder: str | Path = ".") -> Config:
     """The configuration that a mapping describes; relative paths in it begin at the folder."""
-    folder = Path(folder)
+    # Executors run in other folders than the driver.
+    folder = Path(folder).absolute()
     _known("The configuration", document, Config._fields)
     for key in ("family", "publications", "subscriptions", "state"):
         if document.get(key) is None:

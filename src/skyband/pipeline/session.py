@@ -161,7 +161,8 @@ def require_spark() -> str:
             raise NoSpark(f"The pipeline needs {package}, which is not installed. {INSTALL}")
     spark, pandas = version("pyspark"), version("pandas")
     if not OLDEST <= _numbers(spark) < TOO_NEW:
-        raise NoSpark(f"The pipeline needs Spark 4.2 or newer, and below 5; here is {spark}. {INSTALL}")
+        oldest, too_new = (".".join(map(str, numbers)) for numbers in (OLDEST, TOO_NEW))
+        raise NoSpark(f"The pipeline needs Spark {oldest} or newer, and below {too_new}; here is {spark}. {INSTALL}")
     if _numbers(pandas) >= (3,):
         raise NoSpark(f"Spark does not work with pandas {pandas} yet. Run: pip install 'pandas<3'")
     return spark

@@ -52,7 +52,7 @@ class State:
     """The folder of one pipeline."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = Path(folder).absolute()
 
     @property
     def shape_file(self) -> Path:

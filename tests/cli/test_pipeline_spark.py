@@ -1,0 +1,103 @@
+"""`skyband pipeline` and `skyband replay --runner spark` on Spark: commands one after the other, and Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skyband.model import read_table
+from skyband.pipeline.sinks import read_changes
+from tests.cli.calling import document, process
+from tests.cli.pipeline_folder import PUBLISHED, SUBSCRIBED, configured, lines_of
+
+pytestmark = pytest.mark.spark
+
+# Several commands in one process share one Spark session, which takes long to start; they leave it running.
+TOGETHER = """
+import json, sys
+from click.testing import CliRunner
+from skyband.cli import main
+from skyband.pipeline.session import open_session
+
+open_session()
+done = [CliRunner().invoke(main, words) for words in json.loads(sys.argv[1])]
+print(json.dumps([[each.exit_code, each.stdout, each.stderr] for each in done]))
+"""
+
+
+def together(*commands: list[object]) -> list[list[Any]]:
+    """The exit code, output and errors of several commands, run one after the other in a process of its own."""
+    words = json.dumps([[str(word) for word in command] for command in commands])
+    done = subprocess.run([sys.executable, "-c", TOGETHER, words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    results: list[list[Any]] = json.loads(done.stdout.splitlines()[-1])
+    return results
+
+
+def test_commands_on_spark(tmp_path: Path) -> None:
+    zones, rows = tmp_path / "zones.json", tmp_path / "rows"
+    other = configured(tmp_path, state="other", changes={"format": "ndjson", "path": "history"})
+    again = other.rename(tmp_path / "history.yaml")
+    config = configured(tmp_path)
+    rows.mkdir()
+    (rows / "s.ndjson").write_text(lines_of(SUBSCRIBED))
+    (rows / "p.ndjson").write_text(lines_of(PUBLISHED))
+    files = ["--publications", rows / "p.ndjson", "--subscriptions", rows / "s.ndjson", "--window-us", 9]
+    results = together(
+        ["pipeline", "fit", config, "--zoning", zones, "--json"],
+        ["pipeline", "explain", config, "--plan", "--json"],
+        ["pipeline", "run", config, "--until-idle", "--json"],
+        ["pipeline", "run", config, "--until-idle"],
+        ["pipeline", "backfill", again, "--batch", 3, "--json"],
+        ["replay", *files, "--batch", 2, "--runner", "spark", "--zones", 2, "--out", tmp_path / "spark.parquet"],
+        ["replay", *files, "--batch", 2, "--out", tmp_path / "local.parquet"],
+    )
+    assert [code for code, _, _ in results] == [0] * 7, results
+    fitted, explained = json.loads(results[0][1]), json.loads(results[1][1])
+    assert len(fitted["zones"]) == 2
+    assert zones.exists()
+    assert "MapInArrow" in explained["plans"]["prepare and route"]
+    assert "Union" in explained["plans"]["match"]
+
+    *batches, last = map(json.loads, results[2][1].splitlines())
+    summary, changes = last["summary"], read_changes(tmp_path / "changes", keyed=True)
+    assert (summary["publications"], summary["dead"], summary["commands"]) == (6, 1, 2)
+    assert [batch["batch"] for batch in batches] == list(range(summary["batches"]))
+    assert summary["changes"] == sum(batch["changes"] for batch in batches) == len(changes) > 0
+    assert batches[0]["spark"]["rows"] == 5
+    assert "Rows were left out" in results[2][2]
+    assert "There was nothing new to read." in results[3][1]
+
+    history = json.loads(results[4][1])
+    assert (history["publications"], history["changes"], history["dead"]) == (6, len(changes), 1)
+    assert read_changes(tmp_path / "history") == read_changes(tmp_path / "changes")
+    local, spark = (read_table(tmp_path / f"{name}.parquet").table for name in ("local", "spark"))
+    assert spark == local
+    assert len(local) > 0
+    status = document("pipeline", "status", config)
+    assert status["waiting"] == {"subscriptions": 0, "publications": 0}
+    assert (status["undelivered"], status["dead"]["rows"]) == (None, 1)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process.")
+def test_ctrl_c_ends_after_the_batch(tmp_path: Path) -> None:
+    config = configured(tmp_path)
+    run = process("pipeline", "run", config, "--json")
+    assert run.stdout is not None
+    first = json.loads(run.stdout.readline())
+    run.send_signal(signal.SIGINT)
+    out, errors = run.communicate(timeout=120)
+    assert run.returncode == 130, errors
+    assert errors.splitlines()[-1] == (
+        "Error: Stopped by Ctrl-C after the batch that was running; the next run goes on from there."
+    )
+    batches = [first, *(json.loads(line) for line in out.splitlines()[:-1])]
+    summary = json.loads(out.splitlines()[-1])["summary"]
+    assert [batch["batch"] for batch in batches] == list(range(summary["batches"]))
+    status = document("pipeline", "status", config)
+    assert status["last"]["batch"] == summary["last"] == status["delivered"]
