@@ -65,6 +65,13 @@ def blocks_of(page: Path) -> Iterator[Block]:
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 RUNNABLE = [block for block in BLOCKS if block.language in RUN and not block.note.startswith("no-run")]
+ON_SPARK = re.compile(r"skyband pipeline (run|fit|backfill)|--runner spark|skyband demo(?! --help)(?!.*--runner local)")
+
+
+def needs_spark(block: Block) -> bool:
+    """Whether Spark is started by a block, or by one before it on its page, which is run first."""
+    before = [other for other in RUNNABLE if other.page == block.page and other.line <= block.line]
+    return any(ON_SPARK.search(other.code) for other in before)
 
 
 def commands_of(code: str) -> list[Command]:
@@ -123,7 +130,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Page]:
     return {page: Page(tmp_path_factory.mktemp("page")) for page in PAGES}
 
 
-@pytest.mark.parametrize("block", RUNNABLE, ids=[block.place for block in RUNNABLE])
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(block, id=block.place, marks=[pytest.mark.spark] if needs_spark(block) else [])
+        for block in RUNNABLE
+    ],
+)
 def test_block_runs(block: Block, pages: dict[Path, Page]) -> None:
     pages[block.page].read_to(block)
 

@@ -31,7 +31,7 @@ def typed(table: pa.Table, parsed: Parsed[Any], schema: pa.Schema) -> pa.Table:
 
 
 def restated(table: pa.Table, rows: Any, schema: pa.Schema) -> pa.Table:
-    """Good rows with the columns and types of a schema and no others; ids, times and weights are those of the arrays."""
+    """Good rows with just the columns and types of a schema; ids, times and weights are those of the arrays."""
     sieve = Sieve(table, "rows")
     known = {"id": "ids", "object": "objects", "ts": "ts"}
     columns = []

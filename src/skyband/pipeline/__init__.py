@@ -1,10 +1,6 @@
 """The pipeline: publications and subscriptions in, changes out, as one Spark job.
 
-    from skyband.pipeline import Pipeline, load_config
-
-    pipeline = Pipeline(load_config("pipeline.yaml"))
-    pipeline.start(until_idle=True)
-    pipeline.wait()
+`Pipeline(load_config("pipeline.yaml"))` is one; `start` begins it, `wait` waits for its end.
 """
 
 import importlib
