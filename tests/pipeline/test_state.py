@@ -61,7 +61,7 @@ def refused(config: Config) -> str:
     with pytest.raises(StateError) as caught:
         Pipeline(config)
     sentence = str(caught.value)
-    assert re.search(r"Restore|Put these back|name a new|Go on with", sentence), sentence
+    assert re.search(r"Restore|Put these back|name a new|Go on with|run `", sentence), sentence
     return sentence
 
 
@@ -276,3 +276,8 @@ def test_paths_hold_in_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     config = make_config(DOCUMENT, ".")
     assert config.state == State("state").folder == tmp_path / "state"
     assert config.publications.options["path"] == str(tmp_path / "publications")
+
+
+def test_a_backfill_is_delivered_before_the_stream_goes_on(config: Config) -> None:
+    State(config.state).commit(Commit(LAST + 1, {}, {}, {"history": 5}))
+    assert "has not been delivered to all sinks: run `skyband pipeline backfill` again" in refused(config)

@@ -45,7 +45,7 @@ def backfill(
         raise ValueError(f"A batch has at least 1 publication, not {batch}.")
     spark = spark or session_for(config)
     state = State(config.state)
-    if state.exists() and state.last() is not None and not _is_waiting(state):
+    if state.exists() and state.last() is not None and not state.has_backfill_to_deliver():
         raise StateError(f"{state.folder} has gone on already: a backfill begins with a new state folder.")
     began = time.perf_counter()
     shape = _shape(spark, config, state)
@@ -72,12 +72,6 @@ def _shape(spark: SparkSession, config: Config, state: State) -> Shape:
     shape = make_shape(config, find_zoning(spark, config))
     state.begin(shape)
     return shape
-
-
-def _is_waiting(state: State) -> bool:
-    """Whether a backfill was committed and not delivered."""
-    last = state.last()
-    return last is not None and "history" in last.staged and state.delivered < last.batch
 
 
 def run_history(

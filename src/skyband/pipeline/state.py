@@ -208,8 +208,18 @@ class State:
         for path in names[:-keep]:
             path.unlink(missing_ok=True)
 
+    def has_backfill_to_deliver(self) -> bool:
+        """Whether a backfill is committed that the sinks have not got."""
+        last = self.last()
+        return last is not None and "history" in last.staged and self.delivered < last.batch
+
     def check_checkpoint(self) -> None:
         """Raise where Spark's checkpoint and the state cannot belong together: the stream would leave batches out."""
+        if self.has_backfill_to_deliver():
+            raise StateError(
+                f"The backfill in {self.folder} has not been delivered to all sinks: run `skyband pipeline backfill` "
+                "again to do that, with the configuration it was begun with."
+            )
         last, base = self.last(), self.checkpoint_base()
         coming, done = next_batch(self.checkpoint) + base, -1 if last is None else last.batch
         if coming == base <= done and not _holds(self.checkpoint / "offsets"):
