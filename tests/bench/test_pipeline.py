@@ -77,12 +77,12 @@ def test_a_stream_that_has_ended_is_not_waited_for() -> None:
 
     with pytest.raises(RuntimeError, match="it is over"):
         next_told(told, check)
-    told.put(Told(0.0, 1, 1, {}))
+    told.put(Told(0, 0.0, 1, 1, {}))
     assert next_told(told, check).n_rows == 1
 
 
 def test_a_rebuild_is_told_from_none() -> None:
-    told = Told(0.0, 1, 1, {"router": {"rebuilt_seconds": 0.5}, "zone-0": {"rebuilt_seconds": 1e-6}})
+    told = Told(0, 0.0, 1, 1, {"router": {"rebuilt_seconds": 0.5}, "zone-0": {"rebuilt_seconds": 1e-6}})
     assert (told.n_rebuilt, round(told.rebuilt_seconds, 3)) == (1, 0.5)
 
 

@@ -140,7 +140,7 @@ def shapes(
             yield measured(
                 f"shapes, {what}, {zones_of(n_zones)}",
                 name,
-                given | {"n_zones": n_zones},
+                given | {"n_zones": n_zones, "batch": course.batch},
                 latencies,
                 course.batch,
                 measures,

@@ -32,8 +32,9 @@ TRIES = 5
 
 
 class Told(NamedTuple):
-    """A delivered batch: when, how many rows it had, and what its parts tell of it, by their names."""
+    """A delivered batch: its number, when, how many rows it had, and what its parts tell of it, by their names."""
 
+    number: int
     at: float
     n_rows: int
     n_changes: int
@@ -208,7 +209,7 @@ def _open(path: Path, spark: "SparkSession | None", told: queue.Queue[Told]) -> 
     def listen(commit: Commit) -> None:
         parts = commit.report["parts"]
         n_rows = parts["router"]["commands"] + parts["router"]["publications"]
-        told.put(Told(time.perf_counter(), n_rows, commit.report["changes"], parts))
+        told.put(Told(commit.batch, time.perf_counter(), n_rows, commit.report["changes"], parts))
 
     pipeline = Pipeline(load_config(path), spark)
     pipeline.listen(listen)
@@ -217,13 +218,23 @@ def _open(path: Path, spark: "SparkSession | None", told: queue.Queue[Told]) -> 
 
 
 def reopen(path: Path) -> tuple[float, Told]:
-    """Start the pipeline of a configuration with a session of its own; when it had one, and what it delivers first."""
+    """Start the pipeline of a configuration with a session of its own; when it had one, and what it delivers first.
+
+    Spark may do the last batch again that was done before: that one is committed, and does not count.
+    """
+    from skyband.pipeline.config import load_config
+    from skyband.pipeline.state import State
+
+    before = State(load_config(path).state).last()
     told: queue.Queue[Told] = queue.Queue()
     pipeline = _open(path, None, told)
     ready = time.perf_counter()
     try:
         assert pipeline.query is not None
-        return ready, next_told(told, partial(check_query, pipeline.query))
+        while True:
+            first = next_told(told, partial(check_query, pipeline.query))
+            if before is None or first.number > before.batch:
+                return ready, first
     finally:
         pipeline.stop()
         pipeline.spark.stop()

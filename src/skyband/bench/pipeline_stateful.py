@@ -250,7 +250,7 @@ class Stateful:
         # All zones get all publications, and a subscription is in one.
         n_rows = sum(row["commands"] for row in parts.values())
         n_rows += max((row["publications"] for row in parts.values()), default=0)
-        self.inlet.told.put(Told(time.perf_counter(), n_rows, len(changes), parts))
+        self.inlet.told.put(Told(number, time.perf_counter(), n_rows, len(changes), parts))
 
     def changes(self) -> pa.Table:
         """All changes that were delivered."""

@@ -119,6 +119,7 @@ def _plans(config: "Config") -> dict[str, str]:
 def _frames(config: "Config") -> dict[str, Any]:
     """What the two jobs compute."""
     from skyband.pipeline import stages
+    from skyband.pipeline.parcel import PARCELS
     from skyband.pipeline.run import session_for
     from skyband.pipeline.sources import read_source
     from skyband.pipeline.state import ROUTER
@@ -130,12 +131,12 @@ def _frames(config: "Config") -> dict[str, Any]:
         for noun, endpoint in (("subscriptions", config.subscriptions), ("publications", config.publications))
     ]
     folder = str(config.state)
-    prepared = stages.prepare(raw[0].unionByName(raw[1]), shape, folder).coalesce(1)
+    prepared = stages.prepare_parcels(raw[0].unionByName(raw[1]), folder).coalesce(1)
     jobs = [Job(folder, who, 0, -1, None) for who in (ROUTER, *(f"zone-{zone}" for zone in range(shape.n_zones)))]
-    routed = spark.createDataFrame([], stages.spark_schema(shape.routed()))
+    routed = spark.createDataFrame([], stages.spark_schema(PARCELS))
     return {
-        "prepare and route": stages.route(prepared, shape, jobs[0]),
-        "match": stages.match(routed, shape, jobs[1:]),
+        "prepare and route": stages.route(prepared, jobs[0]),
+        "match": stages.match(routed, jobs[1:]),
     }
 
 

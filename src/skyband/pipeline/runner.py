@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet
 from pyspark.sql import DataFrame, SparkSession
 
@@ -141,16 +142,20 @@ class Runner:
 
     def _route(self, raw: DataFrame, batch: int, saving: str | None) -> DataFrame:
         """The routed rows, computed once and held until all zones have read them."""
-        prepared = stages.prepare(raw, self.shape, str(self.state.folder))
+        prepared = stages.prepare_parcels(raw, str(self.state.folder))
         one = prepared.repartition(1) if self.config.batch > MANY_ROWS else prepared.coalesce(1)
         job = self.job(ROUTER, batch, saving)._replace(interests=self._interests)
         self._interests = ()
-        return stages.route(one, self.shape, job).localCheckpoint(eager=True)
+        return stages.route(one, job).localCheckpoint(eager=True)
 
     def _match(self, routed: DataFrame, batch: int, saving: str | None) -> pa.Table:
         jobs = [self.job(who, batch, saving) for who in self.parts if who != ROUTER]
-        answers = stages.match(routed, self.shape, jobs).toArrow()
-        return answers.cast(answer_schema(self.shape))
+        left, schema = self.state.attempt(batch, self._token), answer_schema(self.shape)
+        told = sorted((row["zone"], row["rows"]) for row in stages.match(routed, jobs).collect())
+        tables = [feather.read_table(left / f"answers-{zone}.arrow", memory_map=True) for zone, _ in told]
+        if [len(table) for table in tables] != [n_rows for _, n_rows in told]:
+            raise StateError(f"The answers in {left} are not those that the zones have given. Run again.")
+        return pa.concat_tables([schema.empty_table(), *tables])
 
     def job(self, who: str, batch: int, saving: str | None = None) -> Job:
         """What a part is to do in a batch."""

@@ -1,6 +1,7 @@
 """The stages as functions from DataFrame to DataFrame: prepare, route and match.
 
 Every stage is a thin wrapper around a function of `skyband.pipeline.worker`, which Spark calls in its Python workers.
+In a stream rows go from stage to stage in parcels, see `skyband.pipeline.parcel`.
 """
 
 from collections.abc import Iterator
@@ -14,9 +15,9 @@ from pyspark.sql import functions as F  # noqa: N812 (the name that Spark's own 
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from skyband.pipeline import worker
+from skyband.pipeline.parcel import PARCELS
 from skyband.pipeline.shape import Shape
 from skyband.pipeline.worker import Job
-from skyband.pipeline.zone import answer_schema
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -32,15 +33,21 @@ def prepare(raw: DataFrame, shape: Shape, state: str) -> DataFrame:
         return raw.mapInArrow(partial(worker.prepare, state=state), spark_schema(shape.prepared()))
 
 
-def route(prepared: DataFrame, shape: Shape, job: Job) -> DataFrame:
-    """What each zone is to do, decided in one task that holds the router."""
+def prepare_parcels(raw: DataFrame, state: str) -> DataFrame:
+    """The same rows in parcels, which is how they travel in a stream."""
+    with own_worker(raw.sparkSession.sparkContext, "prepare"):
+        return raw.mapInArrow(partial(worker.prepare_parcels, state=state), spark_schema(PARCELS))
+
+
+def route(prepared: DataFrame, job: Job) -> DataFrame:
+    """A parcel for each zone with what it is to do, from one task that holds the router."""
     with own_worker(prepared.sparkSession.sparkContext, job.who):
-        return prepared.mapInArrow(partial(worker.route, job=job), spark_schema(shape.routed()))
+        return prepared.mapInArrow(partial(worker.route, job=job), spark_schema(PARCELS))
 
 
-def match(routed: DataFrame, shape: Shape, jobs: list[Job]) -> DataFrame:
-    """The answers of all zones, each given by the task that holds its engine."""
-    schema, parts = spark_schema(answer_schema(shape)), []
+def match(routed: DataFrame, jobs: list[Job]) -> DataFrame:
+    """How many answers each zone has, from the task that holds its engine, which leaves them for the driver."""
+    schema, parts = spark_schema(worker.ANSWERED), []
     for zone, job in enumerate(jobs):
         with own_worker(routed.sparkSession.sparkContext, job.who):
             rows = routed.where(F.col("zone") == zone)

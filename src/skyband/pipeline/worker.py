@@ -13,13 +13,15 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.feather as feather
 
 from skyband.model.scalar import texts
 from skyband.model.sieve import Sieve
 from skyband.model.text_file import read_ndjson
 from skyband.model.vector import words as words_of
+from skyband.pipeline.parcel import packed, unpacked
 from skyband.pipeline.prepare import prepare_rows
-from skyband.pipeline.router import Router, Routing
+from skyband.pipeline.router import NOWHERE, Router, Routing
 from skyband.pipeline.shape import RAW, Shape
 from skyband.pipeline.snapshot import load_router, load_zone, save_router, save_zone
 from skyband.pipeline.state import ROUTER, State, read_log, write_log, write_parquet, write_text
@@ -28,7 +30,11 @@ from skyband.scoring import tokenise
 from skyband.zoning import Interest
 
 # What tasks leave for the driver, which puts it in its place when the batch counts.
+# Answers go this way too: there can be many, and Spark would copy each several times.
 LOG, DEAD_LETTERS, SNAPSHOT = "log.arrow", "dead.parquet", "snapshot"
+
+# What a zone says when it has answered.
+ANSWERED = pa.schema([("zone", pa.int32()), ("rows", pa.int64())])
 
 
 class Job(NamedTuple):
@@ -92,6 +98,14 @@ def prepare_as(batches: Iterator[pa.RecordBatch], shape: Shape) -> Iterator[pa.R
             yield from prepare_rows(pa.Table.from_batches([batch]).cast(RAW), shape).to_batches()
 
 
+def prepare_parcels(batches: Iterator[pa.RecordBatch], state: str) -> Iterator[pa.RecordBatch]:
+    """Typed rows for raw ones, in parcels for the router."""
+    for batch in batches:
+        if batch.num_rows:
+            rows = pa.Table.from_batches([batch]).cast(RAW)
+            yield packed(NOWHERE, prepare_rows(rows, shape_of(state)))
+
+
 def documents(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The distinct words of each publication; null where it has none that can be read."""
     for batch in batches:
@@ -115,10 +129,10 @@ def _words_in(table: pa.Table) -> Iterator[list[str]]:
 
 
 def route(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """Rows with the zones they go to; the log, the dead letters and a report are written beside."""
+    """A parcel of rows for each zone; the log, the dead letters and a report are written beside."""
     began = time.perf_counter()
     shape, state = shape_of(job.state), State(job.state)
-    rows = _table(batches, shape.prepared())
+    rows = unpacked(batches, shape.prepared())
     key, left = (job.state, ROUTER), state.attempt(job.batch, job.run)
     done = _kept(job)
     rebuilt = 0.0
@@ -146,16 +160,17 @@ def route(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatc
     seconds = time.perf_counter() - began
     report = told.report._asdict() | _costs(seconds, rebuilt, left / LOG, router.n_subscriptions)
     _write_report(left, job, report | {"copy": done.copy})
-    for batch in told.rows.to_batches():
-        if batch.num_rows:
-            yield batch
+    for number in range(shape.n_zones):
+        sent = told.rows.filter(pc.equal(told.rows["zone"], number))
+        if len(sent):
+            yield packed(number, sent)
 
 
 def match(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """The answers of one zone to the rows that were sent to it; the tops and a report are written beside."""
+    """How many answers one zone has to the rows sent to it; they, the tops and a report are written beside."""
     began = time.perf_counter()
     shape, state = shape_of(job.state), State(job.state)
-    rows = _table(batches, shape.routed())
+    rows = unpacked(batches, shape.routed())
     number = int(job.who.removeprefix("zone-"))
     key, left = (job.state, job.who), state.attempt(job.batch, job.run)
     done = _kept(job)
@@ -174,6 +189,8 @@ def match(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatc
     part, answer = done.part, done.answer
     assert isinstance(part, Zone)
     assert answer is not None
+    left.mkdir(parents=True, exist_ok=True)
+    feather.write_feather(answer.changes, left / f"answers-{number}.arrow", compression="uncompressed")
     if answer.tops is not None:
         write_parquet(left / f"tops-{number}.parquet", answer.tops)
     if job.save:
@@ -184,16 +201,13 @@ def match(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatc
         told["interests"] = [whole.to_json(), close.to_json()]
     seconds = time.perf_counter() - began
     _write_report(left, job, told | _costs(seconds, rebuilt, None, part.n_subscriptions))
-    yield from answer.changes.to_batches()
+    counts = [pa.array([number], pa.int32()), pa.array([len(answer.changes)], pa.int64())]
+    yield pa.RecordBatch.from_arrays(counts, schema=ANSWERED)
 
 
 def ping(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Nothing: a worker that is asked for nothing now and then is not let go."""
     yield from batches
-
-
-def _table(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    return pa.Table.from_batches([batch.cast(schema) for batch in batches], schema=schema)
 
 
 def _rebuilt_router(shape: Shape, state: State, job: Job) -> Router:
