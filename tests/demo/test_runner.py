@@ -68,7 +68,7 @@ def test_spark_is_chosen_where_it_is_there() -> None:
 
 
 def test_a_session_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("skyband.demo.spark.open_session", lambda name: no_java())
+    monkeypatch.setattr("skyband.demo.spark.open_session", lambda name, options: no_java())
     with pytest.raises(NoJava, match="There is no Java here"):
         Starting().session()
 

@@ -43,6 +43,9 @@ LOOK_SECONDS = 0.5
 # Spark gives a new Python process ten seconds to report, which it may not manage on a busy machine.
 TOO_BUSY, TRIES = "failed to connect back", 3
 
+# Java's quick compiler alone: the better one takes longer to get going than a demo runs.
+SHORT_LIVED = {"spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
+
 
 class Starting:
     """A Spark session that starts in the background, or one that is there already."""
@@ -60,7 +63,7 @@ class Starting:
 
     def _start(self) -> None:
         try:
-            session = open_session(name="skyband demo")
+            session = open_session(name="skyband demo", options=SHORT_LIVED)
             self.seconds = time.perf_counter() - self._began
             self._started.put(session)
         except BaseException as error:

@@ -49,7 +49,7 @@ class Plan(NamedTuple):
 
 PLANS: dict[Size, Plan] = {
     "toy": Plan(
-        n_subscriptions=20, n_live=30, batch=10, n_batches=2, zones=(2,), latency_zones=(1,), n_latencies=2,
+        n_subscriptions=20, n_live=30, batch=10, n_batches=2, zones=(1,), latency_zones=(1,), n_latencies=2,
         at_low_rate=3, every=0.05, state_rows=(5,), n_states=2, recovery=(20,), shape_zones=(1,), few=10,
         shrink=10_000, k=3,
     ),
