@@ -10,8 +10,9 @@ import os
 import secrets
 import time
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.feather as feather
@@ -29,9 +30,11 @@ from skyband.pipeline.worker import DEAD_LETTERS, LOG, SNAPSHOT, Job
 from skyband.pipeline.zone import answer_schema
 
 # A part is written anew once the log since its last snapshot is so large, in bytes, and half as large as the snapshot,
-# or once it is so many batches long. One part at a time, so that no batch waits for all.
+# or once it is so many batches long, or once going through it takes so many seconds, and so many times as long as
+# writing. One part at a time, so that no batch waits for all.
 LOG_BYTES = 8 << 20
 LOG_BATCHES = 600
+LOG_SECONDS, TIMES_AS_LONG = 5.0, 10.0
 # After so many batches the engines tell the router anew what can still reach them.
 REFRESH_EVERY = 64
 # From this many rows on, a batch is worth preparing in several tasks.
@@ -42,15 +45,25 @@ MOST_LOST = 2
 
 
 class Due(NamedTuple):
-    """How much log there is since the last snapshot of a part, and how large that snapshot was."""
+    """How much log there is since the last snapshot of a part, how large that was, and how long both took."""
 
     batches: int
     log_bytes: int
     snapshot_bytes: int
+    seconds: float = 0.0
+    save_seconds: float = 0.0
 
     def is_due(self) -> bool:
         """Whether rebuilding the part from the log is getting dearer than writing it."""
+        if self.seconds >= max(LOG_SECONDS, TIMES_AS_LONG * self.save_seconds):
+            return True
         return self.batches >= LOG_BATCHES or self.log_bytes >= max(LOG_BYTES, self.snapshot_bytes // 2)
+
+    def after(self, log_bytes: int, report: Mapping[str, Any]) -> "Due":
+        """One more batch, of which the part has told this; what routers do is quickly gone through again."""
+        worked = report["seconds"] - report["rebuilt_seconds"] - report.get("save_seconds", 0.0)
+        seconds = self.seconds + (worked if "counters" in report else 0.0)
+        return self._replace(batches=self.batches + 1, log_bytes=self.log_bytes + log_bytes, seconds=seconds)
 
 
 class Runner:
@@ -192,7 +205,7 @@ class Runner:
         self._put_in_place(left, batch, saving)
         self.last = Commit(batch, report, snapshots, staged)
         self.state.commit(self.last)
-        self._count(reports[ROUTER]["log_bytes"], saving, batch)
+        self._count(reports, saving, batch)
 
     def _put_in_place(self, left: Path, batch: int, saving: str | None) -> None:
         """Take over what the tasks of this run have left; what those of another run write late is never looked at."""
@@ -228,7 +241,10 @@ class Runner:
         since = self.snapshots.get(who, -1)
         sizes = [self.state.log(batch) for batch in range(since + 1, self.base + 1)]
         log_bytes = sum(path.stat().st_size for path in sizes if path.exists())
-        return Due(len(sizes), log_bytes, self._snapshot_bytes(who, since))
+        due = Due(len(sizes), log_bytes, self._snapshot_bytes(who, since))
+        # Nothing is known of batches whose manifests are gone: they were small, or there would be a snapshot.
+        told = [commit.report["parts"].get(who) for commit in self.state.commits(LOG_BATCHES) if commit.batch > since]
+        return due._replace(seconds=sum(Due(0, 0, 0).after(0, report).seconds for report in told if report))
 
     def _snapshot_bytes(self, who: str, batch: int) -> int:
         folder = self.state.snapshot(who, batch) if batch >= 0 else None
@@ -236,10 +252,11 @@ class Runner:
 
     def _most_due(self) -> str | None:
         due = [who for who in self.parts if self._due[who].is_due()]
-        return max(due, key=lambda who: self._due[who].log_bytes) if due else None
+        return max(due, key=lambda who: (self._due[who].seconds, self._due[who].log_bytes)) if due else None
 
-    def _count(self, log_bytes: int, saved: str | None, batch: int) -> None:
+    def _count(self, reports: Mapping[str, Any], saved: str | None, batch: int) -> None:
         for who, due in self._due.items():
-            self._due[who] = due._replace(batches=due.batches + 1, log_bytes=due.log_bytes + log_bytes)
+            self._due[who] = due.after(reports[ROUTER]["log_bytes"], reports[who])
         if saved is not None:
-            self._due[saved] = Due(0, 0, self._snapshot_bytes(saved, batch))
+            took = reports[saved].get("save_seconds", 0.0)
+            self._due[saved] = Due(0, 0, self._snapshot_bytes(saved, batch), 0.0, took)

@@ -193,9 +193,11 @@ def match(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatc
     feather.write_feather(answer.changes, left / f"answers-{number}.arrow", compression="uncompressed")
     if answer.tops is not None:
         write_parquet(left / f"tops-{number}.parquet", answer.tops)
-    if job.save:
-        save_zone(part, left / SNAPSHOT)
     told: dict[str, object] = {"counters": part.engine.counters, "now": part.engine.now}
+    if job.save:
+        started = time.perf_counter()
+        save_zone(part, left / SNAPSHOT)
+        told["save_seconds"] = time.perf_counter() - started
     if job.refresh:
         whole, close = part.interests()
         told["interests"] = [whole.to_json(), close.to_json()]
