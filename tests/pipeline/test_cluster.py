@@ -59,6 +59,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 def test_an_executor_is_killed_in_the_middle(cluster: Cluster, tmp_path: Path) -> None:
     batches = stream(SEED, 12)
