@@ -10,7 +10,7 @@ from skyband.pipeline.prepare import prepare_rows
 from skyband.pipeline.router import Router
 from skyband.pipeline.shape import Shape, parse_shape
 from skyband.pipeline.zone import Zone
-from tests.pipeline.streams import Alone, Row, raw, shape_of, streams
+from tests.pipeline.streams import Alone, Batch, Row, raw, shape_of, streams
 
 CASES = [("window", "time"), ("window", "count"), ("window", "none"), ("geotext", "time"), ("geotext", "none")]
 CASES += [("ranges", "none"), ("ranked", "none")]
@@ -101,3 +101,18 @@ def test_like_one_engine(family: str, window: str, n_zones: int, granularity: st
 def _tops(alone: Alone, asked: list[str | int]) -> list[Row]:
     rows = alone.engine.top().to_pylist()
     return [row for id in asked for row in rows if row["subscription"] == id]
+
+
+def test_an_id_is_free_once_time_has_passed_without_a_publication() -> None:
+    shape = shape_of("window", 2, window="time")
+    divided, alone = Divided(shape), Alone(shape)
+    asked = {"op": "subscribe", "id": "s", "k": 1, "score": "euclidean", "point": [0.0, 0.0]}
+    said = {"id": "p", "ts": 0, "point": [0.0, 0.0]}
+    batches = [
+        Batch([asked], [said]),
+        Batch([{"op": "advance", "ts": 5}], [said | {"ts": 4}]),
+        # What is over by the end of the commands was still there for the first of them.
+        Batch([asked | {"id": "t"}, {"op": "advance", "ts": 9}], []),
+    ]
+    for number, batch in enumerate(batches):
+        assert divided.apply(number, raw(batch)) == alone.apply(batch)

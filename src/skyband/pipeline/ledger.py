@@ -38,6 +38,9 @@ class Held(NamedTuple):
 class Ledger(Protocol):
     """What is remembered of publications."""
 
+    def pass_time(self, now: int | None) -> None:
+        """Let time pass without a publication."""
+
     def judge(self, said: pa.Array) -> Judged:
         """Which of these are late or taken, if they come now in this order."""
 
@@ -75,6 +78,11 @@ class LiveLedger:
         self._oldest: list[tuple[int, Id]] = []
         self._held = Held(pa.array([], said_type), np.empty(0, np.int64), np.empty((0, n_zones), np.bool_))
 
+    def pass_time(self, now: int | None) -> None:
+        """Forget what no window reaches any more."""
+        self._now = now
+        self._forget()
+
     def judge(self, said: pa.Array) -> Judged:
         """Late is what no window reaches when it comes; taken is an id that is remembered."""
         ids, ts = said.field("id").to_pylist(), np.asarray(said.field("ts"))
@@ -100,7 +108,7 @@ class LiveLedger:
         if self._window.kind != WindowKind.UNBOUNDED:
             for entry in zip(ts.tolist(), ids, strict=True):
                 heapq.heappush(self._oldest, entry)
-            self._forget()
+        self._forget()
         waiting = np.flatnonzero(~sent.all(axis=1))
         held = self._held
         rows = pa.concat_arrays([held.rows, said.take(pa.array(waiting))]) if len(waiting) else held.rows
@@ -200,6 +208,9 @@ class ObjectLedger:
         self._things: dict[Id, _Thing] = {}
         self._shown: list[Id] = []
 
+    def pass_time(self, now: int | None) -> None:
+        """Nothing expires."""
+
     def judge(self, said: pa.Array) -> Judged:
         """Late is an event that is older than the last word on its object."""
         last: dict[Id, int] = {}
@@ -286,6 +297,9 @@ class NoLedger:
 
     def __init__(self, said_type: pa.DataType, n_zones: int) -> None:
         self._nothing = Held(pa.array([], said_type), np.empty(0, np.int64), np.empty((0, n_zones), np.bool_))
+
+    def pass_time(self, now: int | None) -> None:
+        """There is nothing to forget."""
 
     def judge(self, said: pa.Array) -> Judged:
         """Nothing is late, and no id is taken."""

@@ -82,10 +82,11 @@ class Router:
         commands = np.flatnonzero([op not in (None, "publish") for op in prepared["op"].to_pylist()])
         parts = [self._command(batch, prepared.take(pa.array(commands)), commands, reasons)]
         published = np.flatnonzero([op == "publish" for op in prepared["op"].to_pylist()])
-        before = self.now
-        said, late = self._judged(whole(prepared["said"]), published, reasons)
-        # What was kept back is looked through as it is now: before these publications, and after these commands.
-        handed = self._hand_over(batch)
+        before, coming = self.now, whole(prepared["said"]).take(pa.array(published))
+        # What was kept back is looked through as it was when the batch began, for all that its commands may ask for.
+        handed = self._hand_over(batch, coming)
+        self._ledger.pass_time(self.now)
+        said, late = self._judged(coming, published, reasons)
         parts = [handed, *parts, self._publish(batch, said, before, len(commands))]
         rows = pa.concat_tables(parts).combine_chunks()
         dead = dead_letters(batch, prepared, reasons)
@@ -180,7 +181,6 @@ class Router:
 
     def _judged(self, said: pa.Array, at: Int64s, reasons: list[str | None]) -> tuple[pa.Array, int]:
         """The publications to send, and how many came too late; time passes to the latest of them."""
-        said = said.take(pa.array(at))
         first = unique_rows(said.field("id")) if len(said) else np.zeros(0, np.bool_)
         for place in np.flatnonzero(~first).tolist():
             reasons[int(at[place])] = "id: is in this batch already"
@@ -221,8 +221,8 @@ class Router:
             wanted[int(np.argmax(np.asarray(said.field("ts"))))] = True
         return wanted
 
-    def _hand_over(self, batch: int) -> pa.Table:
-        """What was kept back from zones that cannot rule it out any longer."""
+    def _hand_over(self, batch: int, coming: pa.Array) -> pa.Table:
+        """What was kept back from zones that cannot rule it out any longer, or not until these have come."""
         zones = sorted(self._grown | {zone for zone, reach in enumerate(self._reaches) if reach.may_widen})
         self._grown = set()
         held = self._ledger.held()
@@ -230,7 +230,7 @@ class Router:
         if not zones or not len(held.rows):
             return self._table(batch, none, none, none, none, [], None, pa.array([], self._said_type))
         rows = self._parse_held(held.rows)
-        now = self.now if self.now is not None else 0
+        now = max((time for time in (self.now, latest(coming)) if time is not None), default=0)
         index, owners = none, none
         for zone in zones:
             missing = np.flatnonzero(~held.sent[:, zone])
