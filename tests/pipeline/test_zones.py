@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.pipeline.merge import merged
+from skyband.pipeline.merge import merged, merged_tops
 from skyband.pipeline.prepare import prepare_rows
 from skyband.pipeline.router import Router
 from skyband.pipeline.shape import Shape, parse_shape
@@ -32,8 +32,8 @@ class Divided:
         self.log.append(routing.rows)
         answers = [zone.apply(batch, self._of(zone.number, routing.rows), self._wants_tops) for zone in self.zones]
         changes = merged(pa.concat_tables([answer.changes for answer in answers]), self.shape)
-        for answer in answers:
-            self._replace_tops(answer.tops)
+        if self._wants_tops:
+            self._replace_tops(merged_tops(pa.concat_tables([answer.tops for answer in answers])))
         told: list[Row] = changes.drop_columns(["batch", "row"]).to_pylist()
         return told
 
@@ -44,8 +44,8 @@ class Divided:
     def _of(self, zone: int, rows: pa.Table) -> pa.Table:
         return rows.filter(pa.compute.equal(rows["zone"], zone))
 
-    def _replace_tops(self, tops: pa.Table | None) -> None:
-        for row in [] if tops is None else tops.to_pylist():
+    def _replace_tops(self, tops: pa.Table) -> None:
+        for row in tops.to_pylist():
             if row["rank"] in (None, 1):
                 self.tops[row["subscription"]] = []
             if row["rank"] is not None:

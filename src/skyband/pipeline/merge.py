@@ -21,6 +21,14 @@ def merged(answers: pa.Table, shape: Shape) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=delivered_schema(shape))
 
 
+def merged_tops(tops: pa.Table) -> pa.Table:
+    """The tops of all zones; one that left a zone and came back in another is not empty for what the first says."""
+    full = tops.filter(pc.is_valid(tops["rank"]))
+    empty = tops.filter(pc.is_null(tops["rank"]))
+    gone = pc.invert(pc.is_in(empty["subscription"], value_set=pc.unique(full["subscription"])))
+    return pa.concat_tables([full, empty.filter(gone)])
+
+
 def delivered_schema(shape: Shape) -> pa.Schema:
     """What sinks are given: the answers, after their batch and row."""
     return pa.schema([("batch", pa.int64()), ("row", pa.int64()), *shape.answers()])

@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from skyband.model import WindowKind
 from skyband.pipeline import stages
 from skyband.pipeline.config import Config
-from skyband.pipeline.merge import delivered_schema, merged
+from skyband.pipeline.merge import delivered_schema, merged, merged_tops
 from skyband.pipeline.shape import Shape
 from skyband.pipeline.sinks import Sink, What, open_sink
 from skyband.pipeline.state import ROUTER, Commit, State, StateError, move, write_parquet
@@ -220,7 +220,7 @@ class Runner:
         """Put the tops of all zones into one file in a folder; returns how many rows it has."""
         files = sorted(left.glob("tops-*.parquet"))
         tables = [self.shape.rankings().empty_table(), *(pa.parquet.read_table(path) for path in files)]
-        tops = pa.concat_tables(tables)
+        tops = merged_tops(pa.concat_tables(tables))
         write_parquet(folder / "tops.parquet", tops)
         return len(tops)
 
