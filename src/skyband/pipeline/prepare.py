@@ -60,7 +60,10 @@ def prepare_rows(raw: pa.Table, shape: Shape) -> pa.Table:
                 faults += [Fault(int(places[fault.row - 1]), _why(fault)) for fault in reading.rejects]
                 judged = _subscribed if its_noun == "subscriptions" else _published
                 for part in judged(reading.table, places[reading.row_numbers - 1], shape):
-                    (faults if isinstance(part, Fault) else good).append(part)  # type: ignore[arg-type]  # by its type
+                    if isinstance(part, Fault):
+                        faults.append(part)
+                    else:
+                        good.append(part)
     return _assembled(raw, good, faults, shape)
 
 

@@ -1,12 +1,10 @@
 """The pipeline as a stream: sources on one side, sinks on the other, one query between them."""
 
-import json
 import re
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -197,9 +195,3 @@ def reason(error: BaseException) -> str:
     ours = [line for line in told if "Error: " in line or line.startswith("skyband.")]
     chosen = (ours or told or [type(error).__name__])[-1 if ours else 0]
     return chosen.split("Error: ", 1)[-1] if ours else chosen
-
-
-def progress_of(query: StreamingQuery) -> dict[str, Any] | None:
-    """Spark's own figures for the last micro-batch."""
-    last = query.lastProgress
-    return None if last is None else json.loads(last.json)

@@ -3,9 +3,7 @@
 A state folder is begun with one shape and keeps it. Workers read it once from there, so that no task carries the words.
 """
 
-import functools
 import json
-from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
@@ -168,12 +166,6 @@ def parse_shape(text: str) -> Shape:
         cast(Granularity, plain["granularity"]),
         Zoning.from_json(plain["zoning"]),
     )
-
-
-@functools.lru_cache(maxsize=8)
-def read_shape(path: str) -> Shape:
-    """The shape in a file, which never changes once it is written."""
-    return parse_shape(Path(path).read_text(encoding="utf-8"))
 
 
 def _with_ids(schema: pa.Schema, **kinds: str) -> pa.Schema:
