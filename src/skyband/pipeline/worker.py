@@ -176,12 +176,11 @@ def match(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatc
     done = _kept(job)
     rebuilt = 0.0
     if done is None or done.part.version != job.batch or done.answer is None:
-        if done is None or not job.base >= done.part.version >= (job.snapshot if job.snapshot is not None else -1):
-            started = time.perf_counter()
-            zone = _restored_zone(shape, state, job, number)
+        started, kept = time.perf_counter(), None if done is None else done.part
+        if isinstance(kept, Zone) and job.base >= kept.version >= (-1 if job.snapshot is None else job.snapshot):
+            zone = kept
         else:
-            started = time.perf_counter()
-            zone = done.part  # type: ignore[assignment]  # under the key of a zone there is a zone
+            zone = _restored_zone(shape, state, job, number)
         _PARTS.pop(key, None)
         _catch_up(zone, state, job.base)
         rebuilt = time.perf_counter() - started
