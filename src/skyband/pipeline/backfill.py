@@ -6,6 +6,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ def run_history(
     folder.mkdir(parents=True)
     stretch = Stretch(str(state.folder), ROUTER, size, until, tops=tops)
     total = prepared.where(F.col("noun") == "publications").count() if progress is not None else 0
-    with _watching(folder, shape.n_zones, total, progress):
+    with _watching(folder, total, progress):
         routed = _routed(prepared, shape, stretch).localCheckpoint(eager=True)
         report = json.loads((folder / f"{ROUTER}.json").read_text(encoding="utf-8"))
         answers = _matched(routed, shape, stretch._replace(last=report["last"]))
@@ -161,32 +162,28 @@ def _deliver(runner: Runner, commit: Commit) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-class _watching:  # noqa: N801 (used as a function: with _watching(...))
-    """Reports how many publications all zones have gone through, while the block runs."""
+@contextmanager
+def _watching(folder: Path, total: int, progress: Progress | None) -> Iterator[None]:
+    """Report how many publications the router has gone through, while the block runs."""
+    if progress is None:
+        yield
+        return
+    over = threading.Event()
 
-    def __init__(self, folder: Path, n_zones: int, total: int, progress: Progress | None) -> None:
-        self._folder, self._n_zones, self._total, self._progress = folder, n_zones, total, progress
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
+    def watch() -> None:
+        while not over.wait(0.5):
+            with suppress(OSError, ValueError):
+                done = int((folder / f"{ROUTER}.progress").read_text(encoding="utf-8"))
+                progress(min(done, total), total)
 
-    def __enter__(self) -> None:
-        if self._progress is not None:
-            self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        if self._progress is not None:
-            self._thread.join()
-            self._progress(self._total, self._total)
-
-    def _watch(self) -> None:
-        assert self._progress is not None
-        while not self._over.wait(0.5):
-            try:
-                done = int((self._folder / f"{ROUTER}.progress").read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                continue
-            self._progress(min(done, self._total), self._total)
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+    progress(total, total)
 
 
 def temporary_state() -> "tempfile.TemporaryDirectory[str]":

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from skyband.pipeline.config import BadConfiguration, Endpoint
+from skyband.pipeline.config import BadConfiguration, Endpoint, Option
 from skyband.pipeline.file_rows import BAD, read_files
 from skyband.pipeline.generated import Maker, generate, make_maker
 from skyband.pipeline.kafka import add_kafka, kafka_jars
@@ -29,20 +29,12 @@ _FILES = "path string, modificationTime timestamp, length bigint, content binary
 _LONGEST_AGE = "36500d"
 
 
-class SourceOption(NamedTuple):
-    """An option of a source: what it says, the type of its value, and whether the source cannot do without it."""
-
-    description: str
-    kind: type = str
-    required: bool = False
-
-
 class SourceKind(NamedTuple):
     """A format that a source can have."""
 
     name: str
     description: str
-    options: dict[str, SourceOption]
+    options: dict[str, Option]
 
 
 class _Place(NamedTuple):
@@ -64,9 +56,9 @@ class _Place(NamedTuple):
 
 
 _FOLDER = {
-    "path": SourceOption("the folder that files are put into, each whole and under its final name at once", str, True),
-    "glob": SourceOption("which files to read, such as *.csv; all unless given, but none that begins with . or _"),
-    "max_files": SourceOption("how many files a micro-batch takes at most, in place of about so many rows", int),
+    "path": Option("the folder that files are put into, each whole and under its final name at once", str, True),
+    "glob": Option("which files to read, such as *.csv; all unless given, but none that begins with . or _"),
+    "max_files": Option("how many files a micro-batch takes at most, in place of about so many rows", int),
 }
 SOURCES: dict[str, SourceKind] = {
     kind.name: kind
@@ -77,26 +69,26 @@ SOURCES: dict[str, SourceKind] = {
         SourceKind(
             "log",
             "An embedded log with a JSON object a record.",
-            {"path": SourceOption("the folder of the log", str, True)},
+            {"path": Option("the folder of the log", str, True)},
         ),
         SourceKind(
             "kafka",
             "A topic in Kafka with a JSON object a message.",
             {
-                "servers": SourceOption("the brokers to ask first, such as localhost:9092", str, True),
-                "topic": SourceOption("the name of the topic, or several with commas between them", str, True),
-                "starting": SourceOption("where a new stream begins, earliest or latest; earliest unless given"),
-                "options": SourceOption("further settings of Kafka's clients, by their own names", dict),
+                "servers": Option("the brokers to ask first, such as localhost:9092", str, True),
+                "topic": Option("the name of the topic, or several with commas between them", str, True),
+                "starting": Option("where a new stream begins, earliest or latest; earliest unless given"),
+                "options": Option("further settings of Kafka's clients, by their own names", dict),
             },
         ),
         SourceKind(
             "rate",
             "Made-up rows for trials: so many a second, or so many a micro-batch.",
             {
-                "rows_per_second": SourceOption("how many rows come in a second", int),
-                "rows_per_batch": SourceOption("how many rows come in a micro-batch, in place of that", int),
-                "rows": SourceOption(f"how many a batch query reads; {GENERATED_SAMPLE} unless given", int),
-                "generator": SourceOption("what rows are made: family, seed, dims, gap_us and more", dict, True),
+                "rows_per_second": Option("how many rows come in a second", int),
+                "rows_per_batch": Option("how many rows come in a micro-batch, in place of that", int),
+                "rows": Option(f"how many a batch query reads; {GENERATED_SAMPLE} unless given", int),
+                "generator": Option("what rows are made: family, seed, dims, gap_us and more", dict, True),
             },
         ),
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from skyband.pipeline.config import BadConfiguration, Endpoint
+from skyband.pipeline.config import BadConfiguration, Endpoint, Option
 from skyband.pipeline.sinks.files import FORMATS, ChangeFiles, read_changes
 from skyband.pipeline.sinks.sink import Discard, Sink, SinkFailed
 from skyband.pipeline.sinks.top_files import COMPACT_EVERY, TopFiles, read_tops
@@ -21,7 +21,6 @@ __all__ = [
     "Sink",
     "SinkFailed",
     "SinkKind",
-    "SinkOption",
     "What",
     "check_sink",
     "open_sink",
@@ -32,21 +31,13 @@ __all__ = [
 What = Literal["changes", "tops"]
 
 
-class SinkOption(NamedTuple):
-    """An option of a sink: what it says, the type of its value, and whether the sink cannot do without it."""
-
-    description: str
-    kind: type = str
-    required: bool = False
-
-
 class SinkKind(NamedTuple):
     """A format that a sink can have."""
 
     name: str
     description: str
     accepts: tuple[What, ...]
-    options: dict[str, SinkOption]
+    options: dict[str, Option]
 
 
 class _Place(NamedTuple):
@@ -62,8 +53,8 @@ class _Place(NamedTuple):
         return self.endpoint.options.get(name)
 
 
-_PATH = SinkOption("the folder to write to, which is made if need be", required=True)
-_EVERY = SinkOption(f"after how many batches all tops are written anew; {COMPACT_EVERY} unless given", int)
+_PATH = Option("the folder to write to, which is made if need be", required=True)
+_EVERY = Option(f"after how many batches all tops are written anew; {COMPACT_EVERY} unless given", int)
 
 SINKS: dict[str, SinkKind] = {
     kind.name: kind
@@ -82,9 +73,9 @@ SINKS: dict[str, SinkKind] = {
             "A table in PostgreSQL.",
             ("changes", "tops"),
             {
-                "dsn": SinkOption("how to connect, such as postgresql://user:password@host:5432/database", str, True),
-                "table": SinkOption("the name of the table, which is made if need be", str, True),
-                "schema": SinkOption("the schema that the table is in; the one of the connection unless given"),
+                "dsn": Option("how to connect, such as postgresql://user:password@host:5432/database", str, True),
+                "table": Option("the name of the table, which is made if need be", str, True),
+                "schema": Option("the schema that the table is in; the one of the connection unless given"),
             },
         ),
         SinkKind(
@@ -92,9 +83,9 @@ SINKS: dict[str, SinkKind] = {
             "A topic in Kafka, with a JSON object a message for changes, and a JSON list a message for tops.",
             ("changes", "tops"),
             {
-                "servers": SinkOption("the brokers to ask first, such as localhost:9092", str, True),
-                "topic": SinkOption("the name of the topic, which is made if need be", str, True),
-                "options": SinkOption("further settings of Kafka's clients, by their own names", dict),
+                "servers": Option("the brokers to ask first, such as localhost:9092", str, True),
+                "topic": Option("the name of the topic, which is made if need be", str, True),
+                "options": Option("further settings of Kafka's clients, by their own names", dict),
             },
         ),
         SinkKind("discard", "Nothing is kept: for measuring everything else.", ("changes", "tops"), {}),
