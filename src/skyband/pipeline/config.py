@@ -38,14 +38,6 @@ class Endpoint(NamedTuple):
         return " ".join([self.format, *told])
 
 
-class Option(NamedTuple):
-    """An option of an endpoint: what it says, the type of its value, and whether there is no doing without it."""
-
-    description: str
-    kind: type = str
-    required: bool = False
-
-
 class Ids(NamedTuple):
     """Whether ids are text or integers, by what they name."""
 

@@ -12,10 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from skyband.pipeline.config import BadConfiguration, Endpoint, Option
+from skyband.pipeline.config import BadConfiguration, Endpoint
 from skyband.pipeline.file_rows import BAD, read_files
 from skyband.pipeline.generated import Maker, generate, make_maker
 from skyband.pipeline.kafka import add_kafka, kafka_jars
+from skyband.pipeline.options import Option, check_options
 from skyband.pipeline.sampling import bytes_per_row
 
 if TYPE_CHECKING:
@@ -112,36 +113,13 @@ def check_source(noun: str, endpoint: Endpoint) -> None:
     kind = SOURCES.get(endpoint.format)
     if kind is None:
         raise BadConfiguration(f"{noun}: there is no format {endpoint.format!r}; there are {', '.join(SOURCES)}.")
-    for name, value in endpoint.options.items():
-        option = kind.options.get(name)
-        if option is None:
-            raise BadConfiguration(
-                f"{noun}: the format {kind.name} has no option {name!r}; its options are {', '.join(kind.options)}."
-            )
-        if not _is_fit(value, option.kind):
-            raise BadConfiguration(
-                f"{noun}: the option {name} of {kind.name} must be {_WORDS[option.kind]}, not {value!r}."
-            )
-    for name, option in kind.options.items():
-        if option.required and name not in endpoint.options:
-            raise BadConfiguration(f"{noun}: the format {kind.name} needs the option {name}, {option.description}.")
+    check_options(noun, endpoint, kind.options)
     _check_values(noun, endpoint.options)
 
 
 def jars_of(endpoints: Iterable[Endpoint], options: Mapping[str, str] = {}) -> list[Path]:
     """The jars that a session with these options needs for sources and sinks, beside those that PySpark brings."""
     return kafka_jars(options) if any(endpoint.format == "kafka" for endpoint in endpoints) else []
-
-
-_WORDS = {str: "text", int: "an integer from 1 up", dict: "a mapping"}
-
-
-def _is_fit(value: Any, kind: type) -> bool:
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool) and value > 0
-    if kind is str:
-        return isinstance(value, str | os.PathLike) and bool(str(value))
-    return isinstance(value, kind)
 
 
 def _check_values(noun: str, options: Mapping[str, Any]) -> None:

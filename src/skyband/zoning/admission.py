@@ -1,6 +1,5 @@
 """What is of interest to subscriptions: which publications may reach them, told from a few groups of them."""
 
-import json
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,6 +9,7 @@ from skyband.model import Settings, WindowKind
 from skyband.model.geotext import Subscriptions
 from skyband.zoning import geotext, ranged, ranked, vocabulary, window
 from skyband.zoning.array import from_text, to_text
+from skyband.zoning.document import read_document, write_document
 from skyband.zoning.group import GROUPS, Groups, concatenated, grouped, no_groups, united
 from skyband.zoning.vocabulary import Vocabulary, no_words
 from skyband.zoning.zoning import FAMILIES
@@ -17,8 +17,7 @@ from skyband.zoning.zoning import FAMILIES
 Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
 
-FORMAT = "skyband-interest"
-VERSION = 1
+NOUN, VERSION = "an interest", 1
 
 
 class Interest(NamedTuple):
@@ -81,8 +80,6 @@ class Interest(NamedTuple):
     def to_json(self) -> str:
         """The interest as JSON, which `from_json` reads; numbers are kept to the last bit."""
         content = {
-            "format": FORMAT,
-            "version": VERSION,
             "family": self.family,
             "is_everything": self.is_everything,
             "diagonal": self.diagonal,
@@ -90,18 +87,12 @@ class Interest(NamedTuple):
             "groups": {name: to_text(column) for name, column in self.groups._asdict().items()},
             "words": {name: to_text(getattr(self.words, name)) for name in Vocabulary._fields[1:]},
         }
-        return json.dumps(content)
+        return write_document(NOUN, VERSION, content)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote."""
-        try:
-            content = json.loads(text)
-            is_interest = content["format"] == FORMAT and content["version"] == VERSION
-        except (ValueError, TypeError, KeyError):
-            is_interest = False
-        if not is_interest:
-            raise ValueError(f"This is not an interest of version {VERSION}; ask for the interest again.")
+        content = read_document(NOUN, VERSION, text, "ask for the interest again")
         groups = Groups(**{name: from_text(column) for name, column in content["groups"].items()})
         words = Vocabulary(content["shift"], **{name: from_text(column) for name, column in content["words"].items()})
         return cls(content["family"], content["is_everything"], groups, words, content["diagonal"])

@@ -1,6 +1,5 @@
 """Which zone a subscription belongs to: fitted to a sample, the same for every process that reads it."""
 
-import json
 import math
 from typing import Any, NamedTuple, Self
 
@@ -10,14 +9,14 @@ import numpy.typing as npt
 from skyband.model import Settings
 from skyband.zoning.coordinate import DIMENSION, OPEN, WITHOUT_CENTRE, coordinates, extents, is_placeless
 from skyband.zoning.digest import digests
+from skyband.zoning.document import read_document, write_document
 from skyband.zoning.load import loads as loads_of
 from skyband.zoning.tree import LEAF, Tree, divide, divide_apart, one_leaf
 
 Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
 
-FORMAT = "skyband-zoning"
-VERSION = 1
+NOUN, VERSION = "a zoning", 1
 FAMILIES = {"window": "point", "geotext": "place", "ranges": "range", "ranked": "dimension"}
 """The families that can be divided, and the kind of their zones."""
 
@@ -76,21 +75,15 @@ class Zoning(NamedTuple):
 
     def to_json(self) -> str:
         """The zoning as JSON, which `from_json` reads."""
-        content = {"format": FORMAT, "version": VERSION, **self._asdict()}
+        content = self._asdict()
         content["tree"] = {name: column.tolist() for name, column in self.tree._asdict().items()}
         content |= {name: getattr(self, name).tolist() for name in ("scale", "loads", "counts")}
-        return json.dumps(content)
+        return write_document(NOUN, VERSION, content)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote."""
-        try:
-            content = json.loads(text)
-            is_zoning = content["format"] == FORMAT and content["version"] == VERSION
-        except (ValueError, TypeError, KeyError):
-            is_zoning = False
-        if not is_zoning:
-            raise ValueError(f"This is not a zoning of version {VERSION}; fit the zones again.")
+        content = read_document(NOUN, VERSION, text, "fit the zones again")
         kinds: dict[str, type[Any]] = {name: np.float64 if name == "value" else np.int64 for name in Tree._fields}
         tree = Tree._make(np.array(content["tree"][name], kind) for name, kind in kinds.items())
         return cls(

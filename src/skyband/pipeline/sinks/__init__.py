@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from skyband.pipeline.config import BadConfiguration, Endpoint, Option
+from skyband.pipeline.config import BadConfiguration, Endpoint
+from skyband.pipeline.options import Option, check_options
 from skyband.pipeline.sinks.files import FORMATS, ChangeFiles, read_changes
 from skyband.pipeline.sinks.sink import Discard, Sink, SinkFailed
 from skyband.pipeline.sinks.top_files import COMPACT_EVERY, TopFiles, read_tops
@@ -109,22 +110,7 @@ def check_sink(endpoint: Endpoint, what: What) -> None:
     if what not in kind.accepts:
         able = [name for name, other in SINKS.items() if what in other.accepts]
         raise BadConfiguration(f"{what}: the format {kind.name} takes no {what}; those that do are {', '.join(able)}.")
-    for name, value in endpoint.options.items():
-        option = kind.options.get(name)
-        if option is None:
-            known = f"its options are {', '.join(kind.options)}" if kind.options else "it has none"
-            raise BadConfiguration(f"{what}: the format {kind.name} has no option {name!r}; {known}.")
-        if not _is_fit(value, option.kind):
-            raise BadConfiguration(f"{what}: the option {name} of {kind.name} must be {_WORDS[option.kind]}.")
-    for name, option in kind.options.items():
-        if option.required and name not in endpoint.options:
-            raise BadConfiguration(f"{what}: the format {kind.name} needs the option {name}, {option.description}.")
-
-
-def _is_fit(value: Any, kind: type) -> bool:
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool) and value > 0
-    return isinstance(value, kind) and bool(value)
+    check_options(what, endpoint, kind.options)
 
 
 def _files(place: _Place) -> Sink:
@@ -160,7 +146,6 @@ def _kafka(place: _Place) -> Sink:
     return KafkaSink(place.spark, servers, topic, place.what, place.private, options)
 
 
-_WORDS = {str: "text", int: "an integer from 1 up", dict: "a mapping"}
 _MAKERS: dict[str, Callable[[_Place], Sink]] = {
     **dict.fromkeys(FORMATS, _files),
     "log": _log,
