@@ -103,7 +103,8 @@ def _tops(alone: Alone, asked: list[str | int]) -> list[Row]:
     return [row for id in asked for row in rows if row["subscription"] == id]
 
 
-def test_an_id_is_free_once_time_has_passed_without_a_publication() -> None:
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_an_id_is_free_once_time_has_passed_without_a_publication(is_lost: bool) -> None:
     shape = shape_of("window", 2, window="time")
     divided, alone = Divided(shape), Alone(shape)
     asked = {"op": "subscribe", "id": "s", "k": 1, "score": "euclidean", "point": [0.0, 0.0]}
@@ -111,8 +112,12 @@ def test_an_id_is_free_once_time_has_passed_without_a_publication() -> None:
     batches = [
         Batch([asked], [said]),
         Batch([{"op": "advance", "ts": 5}], [said | {"ts": 4}]),
+        # A router that was rebuilt knows that the id is taken again.
+        Batch([], [said | {"ts": 5}]),
         # What is over by the end of the commands was still there for the first of them.
         Batch([asked | {"id": "t"}, {"op": "advance", "ts": 9}], []),
     ]
     for number, batch in enumerate(batches):
+        if is_lost:
+            divided.lose_router()
         assert divided.apply(number, raw(batch)) == alone.apply(batch)

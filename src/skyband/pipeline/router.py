@@ -288,6 +288,8 @@ class Router:
                 del self._members[id]
             elif ops[place] == "advance":
                 self.now = asked[place]["ts"].as_py()
+                # The id of what expires is free again for the publications of this batch.
+                self._ledger.pass_time(self.now)
         self._widen(asked, np.array(done, np.int64), [zones[i] for i in done], [ops[i] for i in done])
         self._relive_publications(rows, ops, said)
         self._grown = set(range(self.shape.n_zones))
