@@ -24,6 +24,7 @@ Int64s = npt.NDArray[np.int64]
 
 
 HALVED = "the line has half of a character, a surrogate without its other half"
+WITH_NUL = "an id must not hold the character NUL, which databases cannot store"
 
 
 class Good(NamedTuple):
@@ -173,6 +174,9 @@ def _parsed(
             column, reasons = _ids(table, name, kind)
             yield from (Fault(int(places[i]), f"{name}: {why}") for i, why in reasons.items() if not bad[i])
             bad[list(reasons)] = True
+            with_nul = np.flatnonzero(_has_nul(column) & ~bad)
+            yield from (Fault(int(places[i]), f"{name}: {WITH_NUL}") for i in with_nul)
+            bad[with_nul] = True
             table = table.set_column(table.column_names.index(name), name, column)
     kept = np.flatnonzero(~bad)
     for chosen in rounds(table["id"].combine_chunks(), kept, unique=op != "advance"):
@@ -215,6 +219,12 @@ def _ids(table: pa.Table, name: str, kind: pa.DataType) -> tuple[pa.Array, dict[
         )
         plain.append("" if kind == pa.string() else 0)
     return pa.array(plain, kind), reasons
+
+
+def _has_nul(ids: pa.Array) -> npt.NDArray[np.bool_]:
+    if ids.type != pa.string():
+        return np.zeros(len(ids), np.bool_)
+    return np.asarray(pc.match_substring(ids, "\0").to_numpy(zero_copy_only=False), np.bool_)
 
 
 def rounds(ids: pa.Array, kept: Int64s, unique: bool) -> Iterator[Int64s]:
