@@ -298,6 +298,20 @@ def insert(
 
 
 @kernel
+def mark_rows(
+    bands: Bands, slots: npt.NDArray[np.int64], items: npt.NDArray[np.int64], held: npt.NDArray[np.bool_]
+) -> None:
+    """Mark the item of each pair of slot and item as delivered; `held` says whether the row has it."""
+    for i in range(len(slots)):
+        start = bands.head[slots[i], START]
+        for at in range(start, start + bands.head[slots[i], SIZE]):
+            if bands.item[at] == items[i]:
+                bands.state[at] |= np.int32(DELIVERED)
+                held[i] = True
+                break
+
+
+@kernel
 def tighten(bands: Bands, slot: int, depth: int, memory: Memory, turn: int) -> None:
     """Cut a long row to its `depth` best, and bound it there; what was delivered and is let go of is remembered.
 

@@ -116,6 +116,18 @@ def find_item(buffers: Buffers, row: int, item: int) -> int:
 
 
 @kernel
+def mark_all(
+    buffers: Buffers, rows: npt.NDArray[np.int64], items: npt.NDArray[np.int64], held: npt.NDArray[np.bool_]
+) -> None:
+    """Mark the item of each pair of row and item as delivered; `held` says whether the row has it."""
+    for i in range(len(rows)):
+        position = find_item(buffers, rows[i], items[i])
+        if position >= 0:
+            buffers.mark[buffers.start[rows[i]] + position] |= np.uint8(DELIVERED)
+            held[i] = True
+
+
+@kernel
 def find_departed(buffers: Buffers, row: int, item: int) -> int:
     """The pool index of an item among the departed, or -1."""
     start = buffers.start[row] + buffers.capacity[row]

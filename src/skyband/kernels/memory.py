@@ -51,6 +51,13 @@ def remember(memory: Memory, turn: int, item: int) -> None:
 
 
 @kernel
+def remember_all(memory: Memory, turns: npt.NDArray[np.int64], items: npt.NDArray[np.int64]) -> None:
+    """Note pairs; there is room for them."""
+    for i in range(len(turns)):
+        remember(memory, turns[i], items[i])
+
+
+@kernel
 def recalls(memory: Memory, turn: int, item: int) -> bool:
     """Whether a pair was noted."""
     return memory.used[0] > 0 and memory.turn[_place(memory, turn, item)] != EMPTY

@@ -11,7 +11,7 @@ from skyband.engines.continuous.catalogue import Catalogue
 from skyband.engines.continuous.index import Index
 from skyband.engines.continuous.inquiry import Asked, Inquiry, signs
 from skyband.engines.continuous.policy import N_SHARES, Pa, Policy
-from skyband.engines.continuous.roster import Int64s
+from skyband.engines.continuous.roster import Deliveries, Int64s
 from skyband.engines.continuous.search import Shelf
 from skyband.engines.continuous.skeleton import Continuous, PublicationsT, SubscriptionsT
 from skyband.engines.continuous.store import Arrivals
@@ -34,7 +34,7 @@ from skyband.kernels.habit import (
     Party,
 )
 from skyband.kernels.heap import make_heap
-from skyband.kernels.memory import check_memory, make_memory, remember, renewed
+from skyband.kernels.memory import check_memory, make_memory, remember_all, renewed
 from skyband.kernels.order import order_by
 from skyband.kernels.scan import LARGEST, Steps
 from skyband.kernels.slots import grown
@@ -183,6 +183,10 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         """Room for one more slot to be worked through, of which n more candidates may come."""
         n += int(self._rows.bands.head[slot, SIZE]) + int(self._habit.depth[slot]) + 4
         self._rows.make_room(8 * n)
+        self._make_memory(n)
+
+    def _make_memory(self, n: int) -> None:
+        """Room to remember n more deliveries."""
         memory = self._desk.memory
         if 2 * (int(memory.used[0]) + n) >= len(memory.turn):
             turns = self._roster.turn[np.flatnonzero(self._roster.slots.used)]
@@ -333,19 +337,16 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         if self.n_subscriptions:
             refresh_ages(self._party, self._opened().live)
 
-    def _delivered(self, slots: Int64s) -> list[tuple[int, int]]:
-        memory = self._desk.memory
-        slot_of = dict(zip(self._roster.turn[slots].tolist(), slots.tolist(), strict=True))
-        taken = memory.turn >= 0
-        first = self._first_number
-        forgotten = zip(memory.turn[taken].tolist(), memory.item[taken].tolist(), strict=True)
-        pairs = [(slot_of[turn], item) for turn, item in forgotten if turn in slot_of and item >= first]
-        return sorted(set(super()._delivered(slots) + pairs))
+    def _delivered(self, slots: Int64s) -> Deliveries:
+        memory, turns = self._desk.memory, self._roster.turn[slots]
+        wanted = (memory.turn >= 0) & (memory.item >= self._first_number) & np.isin(memory.turn, turns)
+        forgotten = Deliveries(slots[np.searchsorted(turns, memory.turn[wanted])], memory.item[wanted])
+        return super()._delivered(slots).joined(forgotten)
 
-    def _remember(self, slot: int, item: int) -> None:
-        if not self._rows.mark_delivered(slot, item):
-            self._make_room(slot, 1)
-            remember(self._desk.memory, int(self._roster.turn[slot]), item)
+    def _remember(self, delivered: Deliveries) -> None:
+        lost = ~self._rows.mark_delivered(delivered)
+        self._make_memory(int(lost.sum()))
+        remember_all(self._desk.memory, self._roster.turn[delivered.slot[lost]], delivered.item[lost])
 
     def check(self) -> None:
         """Assert the invariants of every structure."""

@@ -6,11 +6,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.engines.continuous.roster import Int64s, Pool, Roster
+from skyband.engines.continuous.roster import Deliveries, Int64s, Pool, Roster
 from skyband.kernels.band import (
     BOUND,
     BOUND_ITEM,
     DELIVERED,
+    MEMBER,
     N_CLASSES,
     N_GAUGE,
     N_HEAD,
@@ -24,6 +25,7 @@ from skyband.kernels.band import (
     check_band,
     free_rows,
     leave_rows,
+    mark_rows,
 )
 from skyband.kernels.buffer import Told
 from skyband.kernels.idmap import IdMap
@@ -111,19 +113,17 @@ class BandRows:
         within = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
         return np.repeat(self.bands.head[slots, START], n) + within, np.repeat(slots, n)
 
-    def delivered(self, slots: Int64s) -> list[tuple[int, int]]:
-        """What rows hold that was delivered, as pairs of slot and item."""
+    def delivered(self, slots: Int64s) -> Deliveries:
+        """What rows hold below their tops that was delivered."""
         at, slot = self._entries(slots)
-        told = self.bands.state[at] & DELIVERED != 0
-        return list(zip(slot[told].tolist(), self.bands.item[at[told]].tolist(), strict=True))
+        told = self.bands.state[at] & (DELIVERED | MEMBER) == DELIVERED
+        return Deliveries(slot[told], self.bands.item[at[told]])
 
-    def mark_delivered(self, slot: int, item: int) -> bool:
-        """Note that an item was delivered; says whether the row holds it."""
-        start = int(self.bands.head[slot, START])
-        row = self.bands.item[start : start + int(self.bands.head[slot, SIZE])]
-        found = np.flatnonzero(row == item)
-        self.bands.state[start + found] |= np.int32(DELIVERED)
-        return len(found) > 0
+    def mark_delivered(self, delivered: Deliveries) -> npt.NDArray[np.bool_]:
+        """Note what was delivered; says which of it rows hold."""
+        held = np.zeros(len(delivered.slot), np.bool_)
+        mark_rows(self.bands, *delivered, held)
+        return held
 
     def check(self, recency: Recency, dominance: bool) -> None:
         """Assert the invariants of each row, and that no two overlap."""

@@ -1,6 +1,6 @@
 """The roster: who subscribes, in which slot, and in whose turn changes are told."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,17 @@ class Pool(NamedTuple):
     n: Int64s
     item: Int64s
     score: npt.NDArray[np.float64]
+
+
+class Deliveries(NamedTuple):
+    """What was delivered to whom: pairs of slot and item."""
+
+    slot: Int64s
+    item: Int64s
+
+    def joined(self, other: Self) -> Self:
+        """Those of both."""
+        return type(self)(np.concatenate([self.slot, other.slot]), np.concatenate([self.item, other.item]))
 
 
 class Roster:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from skyband.contract import Engine, Horizon, pack, take, unpack
 from skyband.engines.continuous.inquiry import Asked, Inquiry
-from skyband.engines.continuous.roster import Int64s, Roster
+from skyband.engines.continuous.roster import Deliveries, Int64s, Roster
 from skyband.engines.continuous.store import Arrivals, Store, by_recency
 from skyband.engines.continuous.telling import Members, Telling
 from skyband.kernels.idmap import IdMap
@@ -43,8 +43,8 @@ class Rows(Members, Protocol):
     def ranking(self, schema: pa.Schema, slots: Int64s, items: IdMap, base: int) -> pa.Table:
         """The tops of these slots."""
 
-    def delivered(self, slots: Int64s) -> list[tuple[int, int]]:
-        """What was delivered and may yet be told of, as pairs of slot and item."""
+    def delivered(self, slots: Int64s) -> Deliveries:
+        """What was delivered and may yet be told of, but for the tops, which tell of themselves."""
 
 
 class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, PublicationsT]):
@@ -93,8 +93,8 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         """
 
     @abstractmethod
-    def _remember(self, slot: int, item: int) -> None:
-        """Take on from a snapshot that an item was delivered."""
+    def _remember(self, delivered: Deliveries) -> None:
+        """Take on from a snapshot what was delivered."""
 
     def _restamped(self) -> None:  # an engine that keeps no stamps has nothing to do
         """Stamps given out before have moved."""
@@ -268,15 +268,15 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         slots, indices = self._roster.in_turn(), self._store.indices()
         row_of = np.zeros(self._roster.slots.n_slots, np.int64)
         row_of[slots] = np.arange(len(slots))
-        pairs = np.array(self._delivered(slots), np.int64).reshape(-1, 2)
+        delivered = self._delivered(slots)
         return {
             "horizon": horizon,
             "subscriptions": pack(self._subscriptions_of(slots)) if len(slots) else pa.table({}),
             "publications": pack(self._publications_of(indices)) if len(indices) else pa.table({}),
             "delivered": pa.table(
                 {
-                    "subscription": row_of[pairs[:, 0]],
-                    "publication": np.searchsorted(indices, pairs[:, 1] - self._store.base),
+                    "subscription": row_of[delivered.slot],
+                    "publication": np.searchsorted(indices, delivered.item - self._store.base),
                 }
             ),
         }
@@ -290,9 +290,10 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._answer(slots)
             self._telling.discard()
         self.horizon = Horizon(**tables["horizon"].to_pylist()[0])
-        for row in tables["delivered"].to_pylist() if "delivered" in tables else ():
-            self._remember(int(slots[row["subscription"]]), row["publication"])
+        if len(tables.get("delivered", ())):
+            row, item = (tables["delivered"][name].to_numpy() for name in ("subscription", "publication"))
+            self._remember(Deliveries(slots[row], item))
 
-    def _delivered(self, slots: Int64s) -> list[tuple[int, int]]:
-        """What was delivered to these slots and is live, as pairs of slot and item."""
+    def _delivered(self, slots: Int64s) -> Deliveries:
+        """What was delivered to these slots, who are in turn, and is live, but for their tops."""
         return self._rows.delivered(slots)

@@ -5,7 +5,7 @@ from typing import Any, Generic
 import numpy as np
 
 from skyband.engines.continuous.inquiry import Asked, Inquiry, signs
-from skyband.engines.continuous.roster import Int64s
+from skyband.engines.continuous.roster import Deliveries, Int64s
 from skyband.engines.continuous.skeleton import Continuous, PublicationsT, SubscriptionsT
 from skyband.engines.scan.haunting import Haunting
 from skyband.engines.scan.rows import DEFAULT_RESERVE, Reserve, Rows
@@ -96,12 +96,11 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
         if self._store is not None:
             self._telling.forget_items(self._store.base + self._store.head)
 
-    def _delivered(self, slots: Int64s) -> list[tuple[int, int]]:
-        return super()._delivered(slots) + self._telling.haunted()
+    def _delivered(self, slots: Int64s) -> Deliveries:
+        return super()._delivered(slots).joined(self._telling.haunted())
 
-    def _remember(self, slot: int, item: int) -> None:
-        if not self._rows.mark_delivered(slot, item):
-            self._telling.remember(slot, item)
+    def _remember(self, delivered: Deliveries) -> None:
+        self._telling.remember(delivered, self._rows.mark_delivered(delivered))
 
     def check(self) -> None:
         """Assert the invariants of every structure."""

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.engines.continuous.roster import Int64s
+from skyband.engines.continuous.roster import Deliveries, Int64s
 from skyband.engines.continuous.telling import Members, Telling
 from skyband.kernels.buffer import ENTER, make_ghosts
 from skyband.kernels.idmap import IdMap
@@ -66,21 +66,24 @@ class Haunting(Telling):
         """The step in which a row lost a delivered item, -1 if that was before this verb."""
         return -1 if turn in self._haunted.get(item, ()) else self._fresh.get((item, turn))
 
-    def remember(self, slot: int, item: int) -> None:
-        """Note a delivery that no row holds."""
-        self._haunted[item].add(int(self.rows.roster.turn[slot]))
+    def remember(self, delivered: Deliveries, held: npt.NDArray[np.bool_]) -> None:
+        """Note the deliveries that no row holds."""
+        turns = self.rows.roster.turn[delivered.slot[~held]]
+        for turn, item in zip(turns.tolist(), delivered.item[~held].tolist(), strict=True):
+            self._haunted[item].add(turn)
 
     def bear_again(self, item: int, step: int) -> None:
         """Note that an item ended in this step: what comes under its name later is new to everyone."""
         self._reborn.setdefault(item, []).append(step)
 
-    def haunted(self) -> list[tuple[int, int]]:
-        """Deliveries that no row holds, as pairs of slot and item."""
+    def haunted(self) -> Deliveries:
+        """Deliveries that no row holds."""
         roster = self.rows.roster
         slots = roster.in_turn()
         slot_of = dict(zip(roster.turn[slots].tolist(), slots.tolist(), strict=True))
         pairs = ((slot_of.get(turn), item) for item, turns in self._haunted.items() for turn in turns)
-        return sorted((slot, item) for slot, item in pairs if slot is not None)
+        known = np.array(sorted((slot, item) for slot, item in pairs if slot is not None), np.int64).reshape(-1, 2)
+        return Deliveries(known[:, 0], known[:, 1])
 
     def forget_items(self, below: int) -> None:
         """Forget deliveries of items that are gone."""

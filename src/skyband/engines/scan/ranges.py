@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.contract import Engine, pack, register, take, unpack
+from skyband.engines.continuous.roster import Deliveries
 from skyband.engines.scan.haunting import Haunting
 from skyband.engines.scan.labels import labels
 from skyband.engines.scan.rows import Rows
@@ -233,11 +234,11 @@ class RangesScan(Engine[Subscriptions, Publications]):
             objects.y[:n],
             objects.alive[:n],
         )
-        pairs = np.array(self._rows.delivered(slots) + self._telling.haunted(), np.int64).reshape(-1, 2)
+        delivered = self._rows.delivered(slots).joined(self._telling.haunted())
         return {
             "subscriptions": pack(asked) if len(slots) else pa.table({}),
             "objects": pack(known) if n else pa.table({}),
-            "delivered": pa.table({"subscription": row_of[pairs[:, 0]], "object": pairs[:, 1]}),
+            "delivered": pa.table({"subscription": row_of[delivered.slot], "object": delivered.item}),
         }
 
     def _load(self, tables: dict[str, pa.Table]) -> None:
@@ -254,10 +255,9 @@ class RangesScan(Engine[Subscriptions, Publications]):
             slots = self._add(unpack(Subscriptions, tables["subscriptions"]))
             self._search(slots)
             self._telling.discard()
-        for row in tables["delivered"].to_pylist():
-            slot, item = int(slots[row["subscription"]]), row["object"]
-            if not self._rows.mark_delivered(slot, item):
-                self._telling.remember(slot, item)
+        row, item = (tables["delivered"][name].to_numpy() for name in ("subscription", "object"))
+        delivered = Deliveries(slots[row], item)
+        self._telling.remember(delivered, self._rows.mark_delivered(delivered))
 
     def check(self) -> None:
         """Assert the invariants of every structure."""

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.engines.continuous.roster import Int64s, Pool, Roster
-from skyband.kernels.buffer import DELIVERED, MEMBER, Buffers, Told, find_item, leave_all
+from skyband.engines.continuous.roster import Deliveries, Int64s, Pool, Roster
+from skyband.kernels.buffer import DELIVERED, MEMBER, Buffers, Told, leave_all, mark_all
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.slots import grown
 
@@ -122,22 +122,19 @@ class Rows:
         pool = Pool(buffers.start[slots], n_top, buffers.item, buffers.score)
         return self.roster.ranking(schema, slots, pool, items, base)
 
-    def delivered(self, slots: Int64s) -> list[tuple[int, int]]:
-        """What rows hold that was delivered, as pairs of slot and item."""
-        pairs = []
-        for slot in slots.tolist():
-            start = int(self.buffers.start[slot])
-            row = slice(start, start + int(self.buffers.size[slot]))
-            told = self.buffers.mark[row] & DELIVERED != 0
-            pairs += [(slot, item) for item in self.buffers.item[row][told].tolist()]
-        return pairs
+    def delivered(self, slots: Int64s) -> Deliveries:
+        """What rows hold below their tops that was delivered."""
+        n = self.buffers.size[slots]
+        within = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
+        at, slot = np.repeat(self.buffers.start[slots], n) + within, np.repeat(slots, n)
+        told = self.buffers.mark[at] & (DELIVERED | MEMBER) == DELIVERED
+        return Deliveries(slot[told], self.buffers.item[at[told]])
 
-    def mark_delivered(self, slot: int, item: int) -> bool:
-        """Note that an item was delivered; says whether the row holds it."""
-        position = find_item(self.buffers, slot, item)
-        if position >= 0:
-            self.buffers.mark[self.buffers.start[slot] + position] |= np.uint8(DELIVERED)
-        return bool(position >= 0)
+    def mark_delivered(self, delivered: Deliveries) -> npt.NDArray[np.bool_]:
+        """Note what was delivered; says which of it rows hold."""
+        held = np.zeros(len(delivered.slot), np.bool_)
+        mark_all(self.buffers, *delivered, held)
+        return held
 
     def check(self) -> None:
         """Assert the invariants that rows have among themselves."""
