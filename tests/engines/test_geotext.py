@@ -1,6 +1,7 @@
 """The engines of the Skype paper and ours, every index with every policy: first cases, long streams, memory, costs."""
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -350,6 +351,38 @@ def test_a_snapshot_in_mid_stream(options: Row) -> None:
         wanted = oracle.publish(publications.slice(start, 40))
         same(restored.publish(publications.slice(start, 40)), wanted)
         same(engine.publish(publications.slice(start, 40)), wanted)
+
+
+@pytest.mark.parametrize("has_rows", [True, False])
+@each
+def test_rows_come_back_without_a_search(options: Row, has_rows: bool, tmp_path: Path) -> None:
+    """A snapshot without rows, as older ones are, is restored by searching for them."""
+    subscriptions, publications = (table.slice(0, n) for table, n in zip(_stream(), (40, 240), strict=True))
+    engine = _open(options)
+    engine.subscribe(subscriptions)
+    engine.publish(publications.slice(0, 160))
+    engine.snapshot(tmp_path / "snapshot")
+    if not has_rows:
+        for name in ("rows", "entries"):
+            (tmp_path / "snapshot" / f"{name}.arrow").unlink()
+    restored = type(engine).restore(tmp_path / "snapshot")
+    restored.check()
+    same(restored.top(), engine.top())
+    if has_rows:
+        assert restored._n_searches == 1
+        (ends, entries), (their_ends, their_entries) = (
+            each._rows.save(each._roster.in_turn()) for each in (engine, restored)
+        )
+        # Publications are numbered anew.
+        assert np.array_equal(ends.size, their_ends.size)
+        assert np.array_equal(ends.bound, their_ends.bound)
+        assert np.array_equal(entries.score, their_entries.score)
+        assert np.array_equal(entries.state, their_entries.state)
+    else:
+        assert restored._n_searches > 1
+    for start in (160, 200):
+        same(restored.publish(publications.slice(start, 40)), engine.publish(publications.slice(start, 40)))
+        restored.check()
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,9 @@ MEMBER = 1
 DELIVERED = 2
 MARKS = 3
 ONE_DOMINATOR = 4
-# Rooms are 4, 6, 8, 12, 16, 24, ...: two classes for each power of two.
+# Two classes for each power of two: 4, 6, 8, 12, 16, 24 and so on.
 N_CLASSES = 56
+ROOMS = np.array([(4, 6)[room_class % 2] << room_class // 2 for room_class in range(N_CLASSES)], np.int64)
 
 
 # Columns of `head`.

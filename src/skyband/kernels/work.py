@@ -368,6 +368,20 @@ def answer(
 
 
 @kernel
+def resume(slots: npt.NDArray[np.int64], party: Party, live: Live) -> None:
+    """Find the gates of rows that were filled elsewhere, and when the first of their entries is over."""
+    questions, rules, bands, habit, _ = party
+    for slot in slots:
+        ages, start = live.ts if rules.window_kind[slot] == TIME else live.stamp, bands.head[slot, START]
+        rules.oldest[slot] = LARGEST
+        if rules.window_kind[slot] != UNBOUNDED:
+            for at in range(start, start + bands.head[slot, SIZE]):
+                rules.oldest[slot] = min(rules.oldest[slot], ages[bands.item[at] - live.base])
+        rules.gate[slot] = _gate(bands, slot, habit.keeps, questions.kinds[slot // BLOCK], rules.limit[slot])
+        note_due(rules, slot)
+
+
+@kernel
 def find_due(party: Party, steps: Steps, due: npt.NDArray[np.int64]) -> int:
     """Write down, in ascending order, the slots that have an entry which is over by the last step; returns how many."""
     rules, habit = party.rules, party.habit

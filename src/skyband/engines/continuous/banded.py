@@ -5,8 +5,9 @@ from typing import Any, ClassVar, Generic
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from skyband.engines.continuous.bands import BandRows
+from skyband.engines.continuous.bands import BandRows, Entries, RowEnds
 from skyband.engines.continuous.catalogue import Catalogue
 from skyband.engines.continuous.index import Index
 from skyband.engines.continuous.inquiry import Asked, Inquiry, signs
@@ -24,6 +25,7 @@ from skyband.kernels.habit import (
     CHANCE,
     DOMINANCE,
     N_COUNTS,
+    NO_BOUND,
     RECENT,
     SEARCH,
     Cells,
@@ -38,7 +40,7 @@ from skyband.kernels.memory import check_memory, make_memory, remember_all, rene
 from skyband.kernels.order import order_by
 from skyband.kernels.scan import LARGEST, Steps
 from skyband.kernels.slots import grown
-from skyband.kernels.work import answer, find_due, refresh_ages, work
+from skyband.kernels.work import answer, find_due, refresh_ages, resume, work
 
 NOTHING = np.zeros(0, np.int64)
 # What a search costs is followed when it has changed by this factor.
@@ -336,6 +338,37 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _restamped(self) -> None:
         if self.n_subscriptions:
             refresh_ages(self._party, self._opened().live)
+
+    @property
+    def _keeps_rows(self) -> bool:
+        """Whether a snapshot holds rows as they are; other bounds depend on more than the row."""
+        return self.policy.bounded_by in (NO_BOUND, SEARCH)
+
+    def _save(self) -> dict[str, pa.Table]:
+        saved = super()._save()
+        if self._store is None or not self._keeps_rows:
+            return saved
+        ends, entries = self._rows.save(self._roster.in_turn())
+        indices, base = self._store.indices(), self._store.base
+        live = np.isin(ends.bound_item - base, indices)
+        # Anything live is more recent than what is gone.
+        bound = np.where(live, np.searchsorted(indices, ends.bound_item - base), -1)
+        places = np.searchsorted(indices, entries.item - base).astype(np.int32)
+        return saved | {
+            "rows": pa.table(ends._replace(bound_item=bound)._asdict()),
+            "entries": pa.table(entries._asdict() | {"item": places}),
+        }
+
+    def _refill(self, slots: Int64s, tables: dict[str, pa.Table]) -> None:
+        if not len(tables.get("rows", ())) or not self._keeps_rows:
+            super()._refill(slots, tables)
+            return
+        # Publications are numbered anew, by their place in the snapshot.
+        ends = RowEnds(*(tables["rows"][name].to_numpy() for name in RowEnds._fields))
+        entries = Entries(*(tables["entries"][name].to_numpy() for name in Entries._fields))
+        self._rows.load(slots, ends, entries)
+        resume(slots, self._party, self._opened().live)
+        self._enter(slots)
 
     def _delivered(self, slots: Int64s) -> Deliveries:
         memory, turns = self._desk.memory, self._roster.turn[slots]

@@ -1,6 +1,6 @@
 """The rows of the skeleton's engines: one band of candidates a subscription, in a shared pool."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from skyband.kernels.band import (
     N_GAUGE,
     N_HEAD,
     ROOM,
+    ROOMS,
     SIGN,
     SIZE,
     START,
@@ -30,6 +31,22 @@ from skyband.kernels.band import (
 from skyband.kernels.buffer import Told
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.slots import grown
+
+
+class RowEnds(NamedTuple):
+    """How many entries rows have, and where they are bound."""
+
+    size: Int64s
+    bound: npt.NDArray[np.float64]
+    bound_item: Int64s
+
+
+class Entries(NamedTuple):
+    """The entries of rows, laid end to end."""
+
+    item: Int64s
+    score: npt.NDArray[np.float64]
+    state: npt.NDArray[np.int32]
 
 
 class BandRows:
@@ -124,6 +141,25 @@ class BandRows:
         held = np.zeros(len(delivered.slot), np.bool_)
         mark_rows(self.bands, *delivered, held)
         return held
+
+    def save(self, slots: Int64s) -> tuple[RowEnds, Entries]:
+        """The rows of these slots, one after the other."""
+        bands, (at, _) = self.bands, self._entries(slots)
+        ends = RowEnds(bands.head[slots, SIZE], bands.gauge[slots, BOUND], bands.head[slots, BOUND_ITEM])
+        return ends, Entries(bands.item[at], bands.score[at], bands.state[at])
+
+    def load(self, slots: Int64s, ends: RowEnds, entries: Entries) -> None:
+        """Give new slots the rows that were saved."""
+        room = np.where(ends.size > 0, ROOMS[np.searchsorted(ROOMS, ends.size)], 0)
+        self.make_room(int(room.sum()))
+        bands = self.bands
+        start = bands.end[0] + np.cumsum(room) - room
+        bands.end[0] += room.sum()
+        for column, values in ((START, start), (ROOM, room), (SIZE, ends.size), (BOUND_ITEM, ends.bound_item)):
+            bands.head[slots, column] = values
+        bands.gauge[slots, BOUND] = ends.bound
+        at, _ = self._entries(slots)
+        bands.item[at], bands.score[at], bands.state[at] = entries
 
     def check(self, recency: Recency, dominance: bool) -> None:
         """Assert the invariants of each row, and that no two overlap."""

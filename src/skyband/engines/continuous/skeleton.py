@@ -287,12 +287,16 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._append(self._arrivals(unpack(self.publications, tables["publications"])))
         if len(tables.get("subscriptions", ())):
             slots = self._add(unpack(self.subscriptions, tables["subscriptions"]))
-            self._answer(slots)
-            self._telling.discard()
+            self._refill(slots, tables)
         self.horizon = Horizon(**tables["horizon"].to_pylist()[0])
         if len(tables.get("delivered", ())):
             row, item = (tables["delivered"][name].to_numpy() for name in ("subscription", "publication"))
             self._remember(Deliveries(slots[row], item))
+
+    def _refill(self, slots: Int64s, tables: dict[str, pa.Table]) -> None:
+        """Fill the rows of restored slots, and tell nobody."""
+        self._answer(slots)
+        self._telling.discard()
 
     def _delivered(self, slots: Int64s) -> Deliveries:
         """What was delivered to these slots, who are in turn, and is live, but for their tops."""
