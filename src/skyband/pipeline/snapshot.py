@@ -49,14 +49,12 @@ def load_zone(shape: Shape, number: int, folder: Path, version: int) -> Zone:
     zone = Zone(shape, number)
     try:
         with _loading(folder):
-            engine = skyband.restore(folder / "engine")
+            zone.load(skyband.restore(folder / "engine"), _read_tables(folder), version)
     except UnreadableSnapshot as error:
         raise StateError(
             f"Zone {number} cannot be restored: {error} Go on with the Skyband that wrote it, or begin anew: name a "
             "new state folder and run `skyband pipeline backfill` over the history."
         ) from None
-    with _loading(folder):
-        zone.load(engine, _read_tables(folder), version)
     return zone
 
 
