@@ -5,10 +5,11 @@ batch, the turn of the subscription, and the place among the rows of the zone.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,6 +20,7 @@ from skyband.pipeline.shape import Shape
 from skyband.pipeline.structs import unfolded, whole
 from skyband.zoning import Interest, interest
 
+Int64s = npt.NDArray[np.int64]
 Id = int | str
 
 KEYS = [("batch", pa.int64()), ("step", pa.int64()), ("turn", pa.int64()), ("pos", pa.int64())]
@@ -103,16 +105,10 @@ class Zone:
     def _matches(self, batch: int, said: pa.Array, places: list[int]) -> pa.Table:
         """Matches of events: their step is the place of the event, and their turn how many it asks for."""
         found = self.engine.publish(unfolded(said))
-        place_of = dict(zip(said.field("id").to_pylist(), places, strict=True))
-        default = getattr(self.engine, "k", 1)
-        most = {
-            id: k or default for id, k in zip(said.field("id").to_pylist(), said.field("k").to_pylist(), strict=True)
-        }
-        events = found["event"].to_pylist()
-        steps = np.fromiter((PUBLISHED + place_of[event] for event in events), np.int64, len(events))
-        return self._with_keys(
-            batch, found, steps, np.fromiter((most[event] for event in events), np.int64, len(events))
-        )
+        ids, default = said.field("id").to_pylist(), getattr(self.engine, "k", 1)
+        step_of = {id: PUBLISHED + place for id, place in zip(ids, places, strict=True)}
+        most = {id: k or default for id, k in zip(ids, said.field("k").to_pylist(), strict=True)}
+        return self._with_keys(batch, found, _looked_up(found["event"], step_of), _looked_up(found["event"], most))
 
     def _command(self, batch: int, op: str, asked: pa.Array, turns: list[int], places: list[int]) -> Iterator[pa.Table]:
         if op == "advance":
@@ -148,11 +144,13 @@ class Zone:
             raise RuntimeError(f"Zone {self.number} refused a row that had been found good: {first}.")
 
     def _keyed(self, batch: int, changes: pa.Table, step: int) -> pa.Table:
-        turns = np.fromiter((self._turns[id] for id in changes["subscription"].to_pylist()), np.int64, len(changes))
+        # The changes of one zone are in order as they are.
+        several = self.shape.n_zones > 1
+        turns = _looked_up(changes["subscription"], self._turns) if several else np.zeros(len(changes), np.int64)
         return self._with_keys(batch, changes, np.full(len(changes), step), turns)
 
     def _stepped(self, batch: int, changes: pa.Table, step_of: dict[Id, int]) -> pa.Table:
-        steps = np.fromiter((step_of[id] for id in changes["subscription"].to_pylist()), np.int64, len(changes))
+        steps = _looked_up(changes["subscription"], step_of)
         return self._with_keys(batch, changes, steps, np.zeros(len(changes), np.int64))
 
     def _with_keys(self, batch: int, changes: pa.Table, steps: Any, turns: Any) -> pa.Table:
@@ -241,6 +239,16 @@ class Zone:
 def answer_schema(shape: Shape) -> pa.Schema:
     """What zones answer, with the keys of the order before it."""
     return pa.schema([pa.field(name, kind) for name, kind in KEYS] + list(shape.answers()))
+
+
+def _looked_up(ids: pa.ChunkedArray, known: Mapping[Id, int]) -> Int64s:
+    """What is known of each id; of one that recurs it is asked once."""
+    if not len(ids):
+        return np.zeros(0, np.int64)
+    codes = ids.combine_chunks().dictionary_encode()
+    values = np.fromiter((known[id] for id in codes.dictionary.to_pylist()), np.int64, len(codes.dictionary))
+    found: Int64s = values[codes.indices.to_numpy()]
+    return found
 
 
 def _runs(ops: list[str]) -> Iterator[tuple[str, int, int]]:
