@@ -17,6 +17,7 @@ from skyband.bench.pipeline_contest import require_same
 from skyband.bench.pipeline_cost import Pair, state_rows
 from skyband.bench.pipeline_course import Bare, Course, Step
 from skyband.bench.pipeline_flow import Told, next_told
+from skyband.bench.pipeline_startup import start, startup_rows
 
 pytest.importorskip("pyspark")
 pytest.importorskip("pandas")
@@ -67,6 +68,28 @@ def test_a_log_is_smaller_than_a_snapshot(course: Course, tmp_path: Path) -> Non
     assert 0 < log["measures"]["bytes"] < snapshot["measures"]["bytes"]
     assert log["measures"]["between"] > 1
     assert len(log["latencies"]) == len(snapshot["latencies"]) == course.n_batches - 1
+
+
+@pytest.mark.spark
+def test_spark_starts_in_a_process_of_its_own() -> None:
+    found = start("plain")
+    assert found["seconds"] > 0
+    assert not found["archive"]
+
+
+def test_ways_to_start_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def begin(how: str) -> dict[str, Any]:
+        asked.append(how)
+        return {"seconds": float(len(asked)), "archive": how == "archive" and len(asked) > 1}
+
+    monkeypatch.setattr("skyband.bench.pipeline_startup.start", begin)
+    monkeypatch.setattr("skyband.bench.pipeline_startup.time.sleep", lambda seconds: None)
+    plain, archive = startup_rows(2, {}, lambda text: None)
+    assert asked == ["archive", "archive", "plain", "archive", "plain", "archive"]
+    assert plain["latencies"] == [3_000_000_000, 5_000_000_000]
+    assert archive["latencies"] == [4_000_000_000, 6_000_000_000]
 
 
 def test_a_stream_that_has_ended_is_not_waited_for() -> None:

@@ -1,4 +1,4 @@
-"""The pipeline: its throughput beside the bare engine, latency, what state costs, recovery, and two shapes of match.
+"""The pipeline: throughput beside the bare engine, latency, cost of state, recovery, start-up, two shapes of match.
 
 Rows with *bare* are an engine in this process that is given the same batches as tables, in turn with the pipelines.
 """
@@ -33,6 +33,7 @@ class Plan(NamedTuple):
     recovery: tuple[int, ...]
     shape_zones: tuple[int, ...]
     few: int
+    n_starts: int
     shrink: int = 50
     k: int = 20
 
@@ -50,18 +51,18 @@ class Plan(NamedTuple):
 PLANS: dict[Size, Plan] = {
     "toy": Plan(
         n_subscriptions=20, n_live=30, batch=10, n_batches=2, zones=(1,), latency_zones=(1,), n_latencies=2,
-        at_low_rate=3, every=0.05, state_rows=(5,), n_states=2, recovery=(20,), shape_zones=(1,), few=10,
+        at_low_rate=3, every=0.05, state_rows=(5,), n_states=2, recovery=(20,), shape_zones=(1,), few=10, n_starts=0,
         shrink=10_000, k=3,
     ),
     "small": Plan(
         n_subscriptions=10_000, n_live=20_000, batch=0, n_batches=6, zones=(1, 2, 4), latency_zones=(1,),
         n_latencies=30, at_low_rate=50, every=0.5, state_rows=(10, 100, 1000), n_states=6, recovery=(10_000, 100_000),
-        shape_zones=(1, 2), few=10,
+        shape_zones=(1, 2), few=10, n_starts=3,
     ),
     "full": Plan(
         n_subscriptions=100_000, n_live=50_000, batch=0, n_batches=11, zones=(1, 2, 4), latency_zones=(1, 2, 4),
         n_latencies=100, at_low_rate=50, every=0.5, state_rows=(10, 100, 1000, 10_000), n_states=11,
-        recovery=(10_000, 100_000, 1_000_000), shape_zones=(1, 2), few=10,
+        recovery=(10_000, 100_000, 1_000_000), shape_zones=(1, 2), few=10, n_starts=5,
     ),
 }  # fmt: skip
 
@@ -81,6 +82,10 @@ def measure(size: Size, progress: Progress) -> Iterator[Row]:
         for n, configuration in zip(plan.recovery, states, strict=True):
             progress(f"recovery of {n:,} subscriptions")
             yield _recovered(plan.given(n), configuration)
+        if plan.n_starts:
+            from skyband.bench.pipeline_startup import startup_rows
+
+            yield from startup_rows(plan.n_starts, {}, progress)
 
 
 def _second(plan: Plan, progress: Progress) -> int:
