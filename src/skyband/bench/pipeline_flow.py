@@ -26,9 +26,6 @@ NOUNS = ("subscriptions", "publications")
 # A rebuild opens an engine and reads files: what is shorter than this, in seconds, was none.
 REBUILT = 0.001
 PATIENCE = 600
-# What Spark says of a process for a source that did not start within ten seconds, and how often it may say so.
-GIVEN_UP = "failed to connect back"
-TRIES = 5
 
 
 class Told(NamedTuple):
@@ -178,17 +175,6 @@ def next_told(told: queue.Queue[Told], check: Callable[[], None]) -> Told:
     raise TimeoutError(f"The stream has delivered nothing for {PATIENCE} seconds.")
 
 
-def begun(start: "Callable[[], StreamingQuery]") -> "StreamingQuery":
-    """A query that has begun to read; on a busy machine Spark may give its sources up, and is asked again."""
-    for left in reversed(range(TRIES)):
-        query = start()
-        while query.isActive and "Initializing" in query.status["message"]:
-            time.sleep(0.1)
-        if query.isActive or not left or GIVEN_UP not in str(query.exception()):
-            return query
-    raise AssertionError("The last try returns.")
-
-
 def check_query(query: "StreamingQuery") -> None:
     """Raise what ended a query."""
     if not query.isActive:
@@ -213,7 +199,7 @@ def _open(path: Path, spark: "SparkSession | None", told: queue.Queue[Told]) -> 
 
     pipeline = Pipeline(load_config(path), spark)
     pipeline.listen(listen)
-    begun(pipeline.start)
+    pipeline.start()
     return pipeline
 
 

@@ -26,11 +26,12 @@ from pyspark.sql import functions as F  # noqa: N812 (the name that Spark's own 
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from skyband.bench.pipeline_course import Course
-from skyband.bench.pipeline_flow import Inlet, Told, begun, check_query, write_configuration
+from skyband.bench.pipeline_flow import Inlet, Told, check_query, write_configuration
 from skyband.model import FAMILIES
 from skyband.pipeline import worker
 from skyband.pipeline.config import load_config
 from skyband.pipeline.merge import delivered_schema, merged
+from skyband.pipeline.run import begun
 from skyband.pipeline.runner import Due
 from skyband.pipeline.shape import RAW, Shape, make_shape
 from skyband.pipeline.sinks import open_sink, read_changes

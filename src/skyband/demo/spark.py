@@ -40,8 +40,6 @@ CONFIG = "pipeline.yaml"
 HEADING = "# Written by `skyband demo`, which replaces this folder when it runs again.\n"
 # How long to wait for a micro-batch before looking whether the stream still runs.
 LOOK_SECONDS = 0.5
-# Spark gives a new Python process ten seconds to report, which it may not manage on a busy machine.
-TOO_BUSY, TRIES = "failed to connect back", 3
 
 # Java's quick compiler alone: the better one takes longer to get going than a demo runs.
 SHORT_LIVED = {"spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
@@ -96,14 +94,9 @@ class OnSpark:
         # The stream waits behind this after each micro-batch until the rows of the next are in both logs.
         self._gate = threading.Semaphore(0)
         self._is_closing = False
-        self._tries = 1
-        self._pipeline = self._open()
+        self._pipeline = Pipeline(config, spark)
+        self._pipeline.listen(self._delivered)
         self._traffic = Traffic(0, config.zones, 0, 0, 0, 0.0, start_seconds + time.perf_counter() - began)
-
-    def _open(self) -> Pipeline:
-        pipeline = Pipeline(self._config, self._spark)
-        pipeline.listen(self._delivered)
-        return pipeline
 
     def step(self, minute: int, publications: pa.Table) -> Answer:
         """Let time pass to a minute of the day, and publish what was said from then on."""
@@ -131,19 +124,8 @@ class OnSpark:
                 return self._commits.get(timeout=LOOK_SECONDS)
             except queue.Empty:
                 if self._pipeline.query is not None and not self._pipeline.query.isActive:
-                    self._start_again()
-
-    def _start_again(self) -> None:
-        """Start a stream again whose start took too long, or raise what ended it."""
-        try:
-            self._pipeline.wait()
-            raise PipelineFailed("The stream ended before the day did.")
-        except PipelineFailed as error:
-            if self._traffic.batches or self._tries == TRIES or TOO_BUSY not in str(error):
-                raise
-        self._tries += 1
-        self._pipeline = self._open()
-        self._pipeline.start()
+                    self._pipeline.wait()
+                    raise PipelineFailed("The stream ended before the day did.") from None
 
     def _answer(self, commit: Commit) -> Answer:
         router = commit.report["parts"]["router"]

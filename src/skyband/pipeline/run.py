@@ -23,6 +23,9 @@ from skyband.pipeline.submit import shipping
 # Spark lets an idle worker go after a minute, and the engine in it with it.
 STAY_AWAKE = 25.0
 
+# What Spark says of a source whose process has not started within ten seconds, and how often it may say so.
+TOO_SLOW, TRIES = "failed to connect back", 5
+
 Listener = Callable[[Commit], None]
 
 
@@ -89,7 +92,7 @@ class Pipeline:
             writer = writer.trigger(availableNow=True)
         else:
             writer = writer.trigger(processingTime=f"{round(self.config.trigger * 1000)} milliseconds")
-        self.query = writer.start()
+        self.query = begun(writer.start)
         threading.Thread(target=self._stay_awake, name="skyband-awake", daemon=True).start()
         return self.query
 
@@ -171,6 +174,17 @@ class Pipeline:
                     return
                 finally:
                     self._lock.release()
+
+
+def begun(start: Callable[[], StreamingQuery]) -> StreamingQuery:
+    """A query that has begun to read; where a source was slow to start, it is asked for again."""
+    for left in reversed(range(TRIES)):
+        query = start()
+        while query.isActive and "Initializing" in query.status["message"]:
+            time.sleep(0.05)
+        if query.isActive or not left or TOO_SLOW not in str(query.exception()):
+            return query
+    raise AssertionError("The last try returns.")
 
 
 def _await(query: StreamingQuery, seconds: float) -> bool:
