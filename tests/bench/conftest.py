@@ -1,5 +1,6 @@
 """Toy runs of benchmarks, each made once, when a test first asks for it."""
 
+import fcntl
 import os
 import pickle
 from pathlib import Path
@@ -19,11 +20,10 @@ class Runs(dict[str, list[Row]]):
 
     def __missing__(self, name: str) -> list[Row]:
         path = self.folder / name
-        if not path.exists():
-            rows = BENCHMARKS[name].run("toy", lambda said: None)
-            own = path.with_suffix(f".{os.getpid()}")
-            own.write_bytes(pickle.dumps(rows))
-            own.replace(path)
+        with path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                path.write_bytes(pickle.dumps(BENCHMARKS[name].run("toy", lambda said: None)))
         self[name] = pickle.loads(path.read_bytes())
         return self[name]
 
