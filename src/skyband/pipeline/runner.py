@@ -154,12 +154,13 @@ class Runner:
             return
 
     def _route(self, raw: DataFrame, batch: int, saving: str | None) -> DataFrame:
-        """The routed rows, computed once and held until all zones have read them."""
+        """The routed rows; where several zones read them, computed once and held until all have."""
         prepared = stages.prepare_parcels(raw, str(self.state.folder))
         one = prepared.repartition(1) if self.config.batch > MANY_ROWS else prepared.coalesce(1)
         job = self.job(ROUTER, batch, saving)._replace(interests=self._interests)
         self._interests = ()
-        return stages.route(one, job).localCheckpoint(eager=True)
+        routed = stages.route(one, job)
+        return routed.localCheckpoint(eager=True) if self.shape.n_zones > 1 else routed
 
     def _match(self, routed: DataFrame, batch: int, saving: str | None) -> pa.Table:
         jobs = [self.job(who, batch, saving) for who in self.parts if who != ROUTER]
