@@ -113,7 +113,7 @@ def latency(
         "p50_ms": float(np.percentile(latencies, 50)) / 1e6,
         "p99_ms": float(np.percentile(latencies, 99)) / 1e6,
     }
-    yield measured("latency", "parquet", given | {"n_zones": n_zones}, latencies, 1, measures)
+    yield measured(f"latency, {zones_of(n_zones)}", "parquet", given | {"n_zones": n_zones}, latencies, 1, measures)
 
 
 def shapes(
