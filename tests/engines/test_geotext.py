@@ -363,23 +363,23 @@ def test_rows_come_back_without_a_search(options: Row, has_rows: bool, tmp_path:
     engine.publish(publications.slice(0, 160))
     engine.snapshot(tmp_path / "snapshot")
     if not has_rows:
-        for name in ("rows", "entries"):
+        for name in ("rows", "entries", "searches"):
             (tmp_path / "snapshot" / f"{name}.arrow").unlink()
     restored = type(engine).restore(tmp_path / "snapshot")
     restored.check()
     same(restored.top(), engine.top())
     if has_rows:
-        assert restored._n_searches == 1
-        (ends, entries), (their_ends, their_entries) = (
-            each._rows.save(each._roster.in_turn()) for each in (engine, restored)
-        )
+        assert restored._n_searches == engine._n_searches
+        slots, same_slots = engine._roster.in_turn(), restored._roster.in_turn()
+        assert np.array_equal(engine._habit.depth[slots], restored._habit.depth[same_slots])
+        (ends, entries), (their_ends, their_entries) = engine._rows.save(slots), restored._rows.save(same_slots)
         # Publications are numbered anew.
         assert np.array_equal(ends.size, their_ends.size)
         assert np.array_equal(ends.bound, their_ends.bound)
         assert np.array_equal(entries.score, their_entries.score)
         assert np.array_equal(entries.state, their_entries.state)
     else:
-        assert restored._n_searches > 1
+        assert restored._n_searches > len(subscriptions)
     for start in (160, 200):
         same(restored.publish(publications.slice(start, 40)), engine.publish(publications.slice(start, 40)))
         restored.check()

@@ -357,6 +357,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         return saved | {
             "rows": pa.table(ends._replace(bound_item=bound)._asdict()),
             "entries": pa.table(entries._asdict() | {"item": places}),
+            "searches": pa.table({"n": [self._n_searches], "cost": [self._n_searched], "priced_at": [self._priced_at]}),
         }
 
     def _refill(self, slots: Int64s, tables: dict[str, pa.Table]) -> None:
@@ -367,6 +368,9 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         ends = RowEnds(*(tables["rows"][name].to_numpy() for name in RowEnds._fields))
         entries = Entries(*(tables["entries"][name].to_numpy() for name in Entries._fields))
         self._rows.load(slots, ends, entries)
+        (searches,) = tables["searches"].to_pylist()
+        self._n_searches, self._n_searched, self._priced_at = (searches[name] for name in ("n", "cost", "priced_at"))
+        self._habit.depth[slots] = self.policy.depths(self._rows.ks(slots), self._priced_at)
         resume(slots, self._party, self._opened().live)
         self._enter(slots)
 
