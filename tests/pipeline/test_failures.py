@@ -1,10 +1,12 @@
 """What goes wrong around a pipeline: it goes on, or it says what is wrong and goes on once that is mended."""
 
 import json
+import os
 import resource
 import shutil
+import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,11 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from skyband.bench.pipeline_stateful import pid_of
 from skyband.pipeline.config import Config
 from skyband.pipeline.log import Log
 from skyband.pipeline.run import Pipeline, PipelineFailed
-from skyband.pipeline.runner import LOST_ROWS, MOST_LOST, Runner
+from skyband.pipeline.runner import LOST, MOST_LOST, Runner
 from skyband.pipeline.sinks import SinkFailed, read_changes
 from skyband.pipeline.state import State, StateError
 from tests.pipeline.crash import config_of, outcome, stream, truth, write_stream
@@ -163,7 +166,7 @@ def test_rows_that_are_lost_with_an_executor_are_routed_again(spark: SparkSessio
     runner.run(spark.createDataFrame(raw(BATCHES[DONE])), DONE)
     assert runner.n_losses == 0
     runner.n_losses = MOST_LOST + 1
-    with pytest.raises(Exception, match=LOST_ROWS):
+    with pytest.raises(Exception, match=LOST[0]):
         runner.run(spark.createDataFrame(raw(BATCHES[DONE + 1])), DONE + 1)
     runner.close()
     assert not state.is_committed(DONE + 1)
@@ -171,6 +174,43 @@ def test_rows_that_are_lost_with_an_executor_are_routed_again(spark: SparkSessio
     runner.run(spark.createDataFrame(raw(BATCHES[DONE + 1])), DONE + 1)
     with pytest.raises(StateError, match="would be lost"):
         runner.run(spark.createDataFrame(raw(BATCHES[0])), DONE + 3)
+    runner.close()
+    assert outcome(folder) == truth(folder, BATCHES)
+
+
+class Deadly(Runner):
+    """A runner that kills a worker while it waits for rows."""
+
+    victim: str | None = None
+
+    def _route(self, raw: DataFrame, batch: int, saving: str | None) -> DataFrame:
+        return super()._route(self._killing(raw) if self.victim == "router" else raw, batch, saving)
+
+    def _match(self, routed: DataFrame, batch: int, saving: str | None) -> pa.Table:
+        return super()._match(self._killing(routed) if self.victim else routed, batch, saving)
+
+    def _killing(self, rows: DataFrame) -> DataFrame:
+        assert self.victim is not None
+        pid, self.victim = pid_of(self.spark, self.victim), None
+
+        def kill(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            # Once for each partition.
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            yield from batches
+
+        return rows.mapInArrow(kill, rows.schema)
+
+
+@pytest.mark.parametrize("who", ["router", "zone-0"])
+def test_a_worker_that_is_killed_is_replaced(spark: SparkSession, folder: Path, who: str) -> None:
+    config = config_of(folder)
+    state = State(config.state)
+    runner = Deadly(spark, config, state, state.shape())
+    for batch in (DONE, DONE + 1):
+        runner.victim = who
+        runner.run(spark.createDataFrame(raw(BATCHES[batch])), batch)
+        assert runner.victim is None
     runner.close()
     assert outcome(folder) == truth(folder, BATCHES)
 

@@ -39,8 +39,9 @@ LOG_SECONDS, TIMES_AS_LONG = 5.0, 10.0
 REFRESH_EVERY = 64
 # From this many rows on, a batch is worth preparing in several tasks.
 MANY_ROWS = 50_000
-# What Spark says when an executor was lost that held routed rows, and how often in a batch it may be.
-LOST_ROWS = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
+# What Spark says when an executor was lost that held routed rows, or a worker that held a part; and how often in a
+# batch that may be.
+LOST = ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Python worker exited unexpectedly")
 MOST_LOST = 2
 
 
@@ -137,14 +138,14 @@ class Runner:
             )
 
     def _do(self, raw: DataFrame, batch: int) -> None:
-        """Do a batch; once more from its rows if an executor is lost together with the routed rows that it held."""
+        """Do a batch; once more from its rows if an executor or a worker is lost together with what it held."""
         for left in reversed(range(MOST_LOST + 1)):
             began, saving = time.perf_counter(), self._most_due()
             try:
                 routed = self._route(raw, batch, saving)
                 answers = self._match(routed, batch, saving)
             except Exception as error:
-                if not left or LOST_ROWS not in str(error):
+                if not left or not any(sign in str(error) for sign in LOST):
                     raise
                 # The parts may have gone through rows that do not count: they are rebuilt.
                 self._token = secrets.token_hex(8)
