@@ -85,7 +85,7 @@ def measure(size: Size, progress: Progress) -> Iterator[Row]:
         if plan.n_starts:
             from skyband.bench.pipeline_startup import startup_rows
 
-            yield from startup_rows(plan.n_starts, {}, progress)
+            yield from startup_rows(plan.n_starts, {"n_subscriptions": 0}, progress)
 
 
 def _second(plan: Plan, progress: Progress) -> int:
