@@ -132,6 +132,8 @@ def test_a_part_is_due_for_a_snapshot_when_rebuilding_it_takes_long() -> None:
     assert (due.batches, due.log_bytes, due.seconds, due.is_due()) == (3, 30, 4.5, False)
     assert due.after(10, report).is_due()
     assert not due._replace(save_seconds=1.0).after(10, report).is_due()
+    assert due._replace(seconds=20.0, save_seconds=9.0).is_due()
+    assert not due._replace(seconds=20.0, save_seconds=11.0).is_due()
     assert due._replace(log_bytes=9 << 20).is_due()
     assert not due._replace(log_bytes=9 << 20, snapshot_bytes=30 << 20).is_due()
     assert due._replace(batches=600).is_due()

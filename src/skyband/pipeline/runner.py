@@ -31,10 +31,11 @@ from skyband.pipeline.zone import answer_schema
 
 # A part is written anew once the log since its last snapshot is so large, in bytes, and half as large as the snapshot,
 # or once it is so many batches long, or once going through it takes so many seconds, and so many times as long as
-# writing. One part at a time, so that no batch waits for all.
+# writing: a few seconds are worth a quick snapshot, many are worth any. One part at a time, so that no batch waits for
+# all, and none in the first batch of a run, which has been waited for.
 LOG_BYTES = 8 << 20
 LOG_BATCHES = 600
-LOG_SECONDS, TIMES_AS_LONG = 5.0, 10.0
+LOG_SECONDS = ((5.0, 10.0), (20.0, 2.0))
 # After so many batches the engines tell the router anew what can still reach them.
 REFRESH_EVERY = 64
 # From this many rows on, a batch is worth preparing in several tasks.
@@ -56,7 +57,7 @@ class Due(NamedTuple):
 
     def is_due(self) -> bool:
         """Whether rebuilding the part from the log is getting dearer than writing it."""
-        if self.seconds >= max(LOG_SECONDS, TIMES_AS_LONG * self.save_seconds):
+        if any(self.seconds >= max(seconds, times * self.save_seconds) for seconds, times in LOG_SECONDS):
             return True
         return self.batches >= LOG_BATCHES or self.log_bytes >= max(LOG_BYTES, self.snapshot_bytes // 2)
 
@@ -82,6 +83,7 @@ class Runner:
         self._interests: tuple[tuple[int, str, str], ...] = ()
         self._token = secrets.token_hex(8)
         self._copy: str | None = None
+        self._is_first = True
         self._sinks: list[tuple[str, Sink]] = []
         try:
             self._open_sinks()
@@ -207,6 +209,7 @@ class Runner:
         self._put_in_place(left, batch, saving)
         self.last = Commit(batch, report, snapshots, staged)
         self.state.commit(self.last)
+        self._is_first = False
         self._count(reports, saving, batch)
 
     def _put_in_place(self, left: Path, batch: int, saving: str | None) -> None:
@@ -246,13 +249,17 @@ class Runner:
         due = Due(len(sizes), log_bytes, self._snapshot_bytes(who, since))
         # Nothing is known of batches whose manifests are gone: they were small, or there would be a snapshot.
         told = [commit.report["parts"].get(who) for commit in self.state.commits(LOG_BATCHES) if commit.batch > since]
-        return due._replace(seconds=sum(Due(0, 0, 0).after(0, report).seconds for report in told if report))
+        seconds = sum(Due(0, 0, 0).after(0, report).seconds for report in told if report)
+        saved = self.state.read(since).report["parts"].get(who, {}) if self.state.is_committed(since) else {}
+        return due._replace(seconds=seconds, save_seconds=saved.get("save_seconds", 0.0))
 
     def _snapshot_bytes(self, who: str, batch: int) -> int:
         folder = self.state.snapshot(who, batch) if batch >= 0 else None
         return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder else 0
 
     def _most_due(self) -> str | None:
+        if self._is_first:
+            return None
         due = [who for who in self.parts if self._due[who].is_due()]
         return max(due, key=lambda who: (self._due[who].seconds, self._due[who].log_bytes)) if due else None
 

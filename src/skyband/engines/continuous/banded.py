@@ -350,10 +350,11 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             return saved
         ends, entries = self._rows.save(self._roster.in_turn())
         indices, base = self._store.indices(), self._store.base
-        live = np.isin(ends.bound_item - base, indices)
+        place_of = np.full(self._store.tail + 1, -1, np.int32)
+        place_of[indices] = np.arange(len(indices))
         # Anything live is more recent than what is gone.
-        bound = np.where(live, np.searchsorted(indices, ends.bound_item - base), -1)
-        places = np.searchsorted(indices, entries.item - base).astype(np.int32)
+        bound = place_of[np.where(ends.bound_item >= base, ends.bound_item - base, -1)].astype(np.int64)
+        places = place_of[entries.item - base]
         return saved | {
             "rows": pa.table(ends._replace(bound_item=bound)._asdict()),
             "entries": pa.table(entries._asdict() | {"item": places}),
