@@ -1,6 +1,7 @@
 """Sinks that write files: whole, once, and in the right order, whatever interrupts them."""
 
 import contextlib
+import errno
 import math
 import os
 import resource
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -51,6 +53,11 @@ def open_tops(tmp_path: Path, compact_every: int = 3, schema: pa.Schema | None =
     endpoint = Endpoint("parquet", {"path": str(tmp_path / "out"), "compact_every": compact_every})
     schema = tops_schema() if schema is None else schema
     return open_sink(endpoint, "tops", spark=None, folder=tmp_path / "state", schema=schema)
+
+
+def refuse(*paths: Any) -> None:
+    """What a link to another file system comes to."""
+    raise OSError(errno.EXDEV, "another file system")
 
 
 def visible(folder: Path) -> dict[str, bytes]:
@@ -114,6 +121,7 @@ def test_scores_that_are_not_numbers_are_kept(format: str, tmp_path: Path, scrat
 def test_a_file_is_on_disk_before_it_has_its_name(
     format: str, tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(os, "link", refuse)
     sink = open_changes(tmp_path, format)
     batch = some_changes(scratch, 0, 10)
     calls, fsync, replace = [], os.fsync, os.replace
@@ -193,12 +201,14 @@ def test_a_writer_killed_at_the_rename_leaves_all_or_nothing(
 
 
 FULL = """
-import sys
+import os, sys
 from pathlib import Path
 from skyband.pipeline.config import Endpoint
 from skyband.pipeline.sinks import SinkFailed, open_sink
 from tests.pipeline.staging import changes_schema, tops_schema
+from tests.pipeline.test_sinks_files import refuse
 
+os.link = refuse
 folder, format, what = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 schema = changes_schema() if what == "changes" else tops_schema()
 endpoint = Endpoint(format, {"path": str(folder / "out")})
@@ -265,6 +275,21 @@ def test_folders_of_others_are_refused(tmp_path: Path, scratch: Path) -> None:
     (tmp_path / "out" / ".skyband.json").unlink()
     with pytest.raises(ValueError, match=r"holds 000000000000\.csv, which no sink wrote"):
         open_changes(tmp_path, "csv")
+
+
+@pytest.mark.parametrize("knows_links", [True, False])
+def test_parquet_is_linked_where_that_can_be_done(
+    knows_links: bool, tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not knows_links:
+        monkeypatch.setattr(os, "link", refuse)
+    sink, batch = open_changes(tmp_path, "parquet"), some_changes(scratch, 0, 5)
+    for _ in range(2):
+        sink.deliver(*batch.given)
+        assert batch.path.stat().st_nlink == (2 if knows_links else 1)
+        assert list(visible(tmp_path / "out")) == ["000000000000.parquet"]
+    batch.path.unlink()
+    assert read_changes(tmp_path / "out", keyed=True).equals(batch.table)
 
 
 def test_staged_files_that_do_not_fit_are_refused(tmp_path: Path, scratch: Path) -> None:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from skyband.pipeline.sinks.folder import Claim, claim_folder, placing, read_claim, run_of
+from skyband.pipeline.sinks.folder import Claim, claim_folder, linked, placing, read_claim, run_of
 from skyband.pipeline.sinks.sink import KEY, Staged, reporting
 from skyband.replay.table_file import TableFile
 
@@ -36,12 +36,15 @@ class ChangeFiles:
         """Write the file of a batch."""
         source = Staged(staged, n_rows, self._schema)
         target = self._folder / f"{batch:012d}.{self._format}"
-        with reporting(f"The {self._format} sink at {self._folder}", batch), placing(target) as file:
-            if self._format == "parquet":
-                with staged.open("rb") as whole:
-                    shutil.copyfileobj(whole, file)
-            else:
-                self._write(source, file)
+        with reporting(f"The {self._format} sink at {self._folder}", batch):
+            if self._format == "parquet" and linked(staged, target):
+                return
+            with placing(target) as file:
+                if self._format == "parquet":
+                    with staged.open("rb") as whole:
+                        shutil.copyfileobj(whole, file)
+                else:
+                    self._write(source, file)
 
     def close(self) -> None:
         """Do nothing: nothing is kept open between batches."""

@@ -36,6 +36,20 @@ def placing(target: Path) -> Iterator[BinaryIO]:
     sync_folder(target.parent)
 
 
+def linked(source: Path, target: Path) -> bool:
+    """Give a file that is on the disk a second name, in place of what was there; says whether that could be done.
+
+    Nothing is copied. It takes a file system that knows links and holds both names.
+    """
+    try:
+        with replacing(target) as temporary:
+            os.link(source, temporary)
+    except OSError:
+        return False
+    sync_folder(target.parent)
+    return True
+
+
 def place_json(target: Path, document: Any) -> None:
     """Write a JSON document in place of what was there."""
     with placing(target) as file:
