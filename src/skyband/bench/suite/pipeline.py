@@ -77,11 +77,11 @@ def measure(size: Size, progress: Progress) -> Iterator[Row]:
         batch = plan.batch or _second(plan, progress)
         with session() as spark:
             yield from _streams(spark, plan, batch, Path(folder), progress)
-            states = [_begun(spark, plan, n, Path(folder) / f"recovery-{n}", progress) for n in plan.recovery]
+            states = [begin(spark, plan, n, Path(folder) / f"recovery-{n}", progress) for n in plan.recovery]
         yield from _costs(plan, Path(folder), progress)
         for n, configuration in zip(plan.recovery, states, strict=True):
             progress(f"recovery of {n:,} subscriptions")
-            yield _recovered(plan.given(n), configuration)
+            yield recovered(plan.given(n), configuration)
         if plan.n_starts:
             from skyband.bench.pipeline_startup import startup_rows
 
@@ -124,7 +124,7 @@ def _costs(plan: Plan, folder: Path, progress: Progress) -> Iterator[Row]:
         yield from state_rows(plan.course(n, plan.n_states), place, plan.given(batch=n))
 
 
-def _begun(spark: object, plan: Plan, n_subscriptions: int, folder: Path, progress: Progress) -> Path:
+def begin(spark: object, plan: Plan, n_subscriptions: int, folder: Path, progress: Progress) -> Path:
     """The configuration of a pipeline that has state, and a batch to go on with."""
     from pyspark.sql import SparkSession
 
@@ -140,7 +140,8 @@ def _begun(spark: object, plan: Plan, n_subscriptions: int, folder: Path, progre
     return folder / "pipeline.yaml"
 
 
-def _recovered(given: dict[str, object], configuration: Path) -> Row:
+def recovered(given: dict[str, object], configuration: Path) -> Row:
+    """A row with how long a new process takes to go on with a pipeline."""
     from skyband.bench.pipeline_recovery import recover
 
     found = recover(configuration)
