@@ -5,23 +5,18 @@ and what the parts took to be rebuilt.
 """
 
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from skyband.bench.child import run_module
 from skyband.bench.pipeline_flow import reopen
 
 
 def recover(configuration: Path) -> dict[str, Any]:
     """Go on with a pipeline in a new process; what it printed, and the seconds until it had delivered."""
-    command = [sys.executable, "-m", "skyband.bench.pipeline_recovery", str(configuration)]
-    began = time.time()
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
-    if done.returncode:
-        raise RuntimeError(f"The pipeline could not go on: {done.stderr.strip().splitlines()[-1:]}")
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    began, found = run_module("skyband.bench.pipeline_recovery", str(configuration), 1800)
     return found | {"ready_s": found["ready_at"] - began, "delivered_s": found["delivered_at"] - began}
 
 

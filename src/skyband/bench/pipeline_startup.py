@@ -5,7 +5,6 @@ object: the clock of the day when the function had run, and whether there was an
 """
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from skyband.bench.benchmark import Progress
+from skyband.bench.child import run_module
 from skyband.bench.row import Row, measured, skipped
 
 WAYS = ("plain", "archive")
@@ -22,12 +22,7 @@ PATIENCE = 120
 
 def start(how: str) -> dict[str, Any]:
     """Start Spark in a new process; what it printed, and the seconds it took."""
-    command = [sys.executable, "-m", "skyband.bench.pipeline_startup", how]
-    began = time.time()
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    if done.returncode:
-        raise RuntimeError(f"Spark did not start: {done.stderr.strip().splitlines()[-1:]}")
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    began, found = run_module("skyband.bench.pipeline_startup", how, 600)
     return found | {"seconds": found["at"] - began}
 
 

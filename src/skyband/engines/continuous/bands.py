@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.engines.continuous.roster import Deliveries, Int64s, Pool, Roster
+from skyband.engines.continuous.roster import Deliveries, Int64s, Pool, Roster, laid_out
 from skyband.kernels.band import (
     BOUND,
     BOUND_ITEM,
@@ -127,8 +127,7 @@ class BandRows:
     def _entries(self, slots: Int64s) -> tuple[Int64s, Int64s]:
         """Where the entries of these rows lie in the pool, and whose they are."""
         n = self.bands.head[slots, SIZE]
-        within = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
-        return np.repeat(self.bands.head[slots, START], n) + within, np.repeat(slots, n)
+        return laid_out(self.bands.head[slots, START], n)[0], np.repeat(slots, n)
 
     def delivered(self, slots: Int64s) -> Deliveries:
         """What rows hold below their tops that was delivered."""

@@ -21,6 +21,12 @@ class Pool(NamedTuple):
     score: npt.NDArray[np.float64]
 
 
+def laid_out(start: Int64s, n: Int64s) -> tuple[Int64s, Int64s]:
+    """Where the entries of rows lie that have `n[i]` of them from `start[i]` on, and the place of each in its row."""
+    place = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
+    return np.repeat(start, n) + place, place
+
+
 class Deliveries(NamedTuple):
     """What was delivered to whom: pairs of slot and item."""
 
@@ -66,14 +72,12 @@ class Roster:
 
     def ranking(self, schema: pa.Schema, slots: Int64s, tops: Pool, items: IdMap, base: int) -> pa.Table:
         """The tops of these slots, each `n` entries of the pool from `start` on."""
-        n = tops.n
-        rank = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
-        at = np.repeat(tops.start, n) + rank
+        at, place = laid_out(tops.start, tops.n)
         if not len(at):
             return schema.empty_table()
         columns = [
-            self.ids.ids(np.repeat(slots, n)),
-            pa.array(rank + 1, pa.int32()),
+            self.ids.ids(np.repeat(slots, tops.n)),
+            pa.array(place + 1, pa.int32()),
             items.ids(tops.item[at] - base),
             pa.array(tops.score[at]),
         ]

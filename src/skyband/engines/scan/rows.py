@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.engines.continuous.roster import Deliveries, Int64s, Pool, Roster
+from skyband.engines.continuous.roster import Deliveries, Int64s, Pool, Roster, laid_out
 from skyband.kernels.buffer import DELIVERED, MEMBER, Buffers, Told, leave_all, mark_all
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.slots import grown
@@ -125,10 +125,9 @@ class Rows:
     def delivered(self, slots: Int64s) -> Deliveries:
         """What rows hold below their tops that was delivered."""
         n = self.buffers.size[slots]
-        within = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
-        at, slot = np.repeat(self.buffers.start[slots], n) + within, np.repeat(slots, n)
+        at, _ = laid_out(self.buffers.start[slots], n)
         told = self.buffers.mark[at] & (DELIVERED | MEMBER) == DELIVERED
-        return Deliveries(slot[told], self.buffers.item[at[told]])
+        return Deliveries(np.repeat(slots, n)[told], self.buffers.item[at[told]])
 
     def mark_delivered(self, delivered: Deliveries) -> npt.NDArray[np.bool_]:
         """Note what was delivered; says which of it rows hold."""
