@@ -45,11 +45,10 @@ def test_the_folder_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert cache_root() == tmp_path
 
 
-@pytest.mark.jit_only
-def test_an_edited_helper_is_not_run_from_the_cache(tmp_path: Path) -> None:
-    """The case that numba's own cache gets wrong: the caller's file is the same, a helper in another file is not."""
-    package = tmp_path / "edited"
-    package.mkdir()
+def write_package(place: Path, constant: int) -> None:
+    """A package whose one kernel calls a helper in another file, which adds a constant."""
+    package = place / "edited"
+    package.mkdir(parents=True, exist_ok=True)
     source = Path(sys.modules["skyband.kernels.compile"].__file__ or "").read_text()
     (package / "__init__.py").write_text("")
     (package / "compile.py").write_text(source)
@@ -57,19 +56,38 @@ def test_an_edited_helper_is_not_run_from_the_cache(tmp_path: Path) -> None:
         "from edited.compile import kernel\nfrom edited.helper import helper\n\n\n"
         "@kernel\ndef caller(x: int) -> int:\n    return helper(x)\n"
     )
+    (package / "helper.py").write_text(
+        f"from edited.compile import kernel\n\n\n@kernel\ndef helper(x: int) -> int:\n    return x + {constant}\n"
+    )
+
+
+def answer_of(place: Path, cache: Path) -> tuple[int, int]:
+    """What the package's kernel makes of 1 in a process of its own, and how many kernels that process compiled."""
+    program = "from edited.caller import caller; print(caller(1), sum(caller.stats.cache_misses.values()))"
     # Python itself takes a source of the same length and second for the same.
-    own = {"PYTHONPATH": str(tmp_path), "SKYBAND_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    own = {"PYTHONPATH": str(place), "SKYBAND_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **own}, capture_output=True, text=True, check=True
+    )
+    answer, compiled = run.stdout.split()
+    return int(answer), int(compiled)
+
+
+@pytest.mark.jit_only
+def test_an_edited_helper_is_not_run_from_the_cache(tmp_path: Path) -> None:
+    """The case that numba's own cache gets wrong: the caller's file is the same, a helper in another file is not."""
     answers = []
     for constant in (1, 2):
-        (package / "helper.py").write_text(
-            f"from edited.compile import kernel\n\n\n@kernel\ndef helper(x: int) -> int:\n    return x + {constant}\n"
-        )
-        run = subprocess.run(
-            [sys.executable, "-c", "from edited.caller import caller; print(caller(1))"],
-            env={**os.environ, **own},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        answers.append(int(run.stdout))
-    assert answers == [2, 3]
+        write_package(tmp_path, constant)
+        answers.append(answer_of(tmp_path, tmp_path / "cache"))
+    assert answers == [(2, 1), (3, 1)]
+
+
+@pytest.mark.jit_only
+def test_another_copy_of_the_package_has_nothing_to_compile(tmp_path: Path) -> None:
+    """Spark unpacks the package that it is shipped into a new folder for each program."""
+    answers = []
+    for place in ("here", "there"):
+        write_package(tmp_path / place, 1)
+        answers.append(answer_of(tmp_path / place, tmp_path / "cache"))
+    assert answers == [(2, 1), (2, 0)]

@@ -2,7 +2,8 @@
 
 Numba checks only the file that holds a function: after an edit to a helper in another file a new process would go on
 running the old machine code. So the cache folder is named by the hash of every kernel source, the compiler's version
-included: any edit starts an empty folder.
+included: any edit starts an empty folder. Nothing else tells two copies of the package apart: kernels are compiled once
+for a user, wherever the package lies, also in the folder that an executor of Spark unpacks it into.
 """
 
 import contextlib
@@ -16,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import platformdirs
+from numba.core.caching import UserProvidedCacheLocator
 from numba.extending import intrinsic, overload
 
 P = ParamSpec("P")
@@ -62,15 +64,27 @@ def _drop_old(root: Path) -> None:
 CACHE = open_cache(cache_root(), sources_digest(Path(__file__).parent))
 
 
+class AnyPlace(UserProvidedCacheLocator):  # type: ignore[misc]
+    """Where numba keeps a function: by the folder that names all sources, not by where they happen to lie."""
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        """The name of the folder alone, without the path to it that numba would add."""
+        return Path(py_file).parent.name
+
+
 @contextlib.contextmanager
 def _numba_cache(folder: Path) -> Iterator[None]:
-    # Numba reads the folder when a function is decorated; other users of numba in this process keep their own.
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
+    # Numba reads both when a function is decorated; other users of numba in this process keep their own.
+    ours = {"CACHE_DIR": str(folder), "CACHE_LOCATOR_CLASSES": f"{__name__}.{AnyPlace.__name__},ZipCacheLocator"}
+    before = {name: getattr(numba.config, name, "") for name in ours}
+    for name, value in ours.items():
+        setattr(numba.config, name, value)
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = before
+        for name, value in before.items():
+            setattr(numba.config, name, value)
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
