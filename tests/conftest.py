@@ -28,7 +28,7 @@ settings.register_profile(
 settings.load_profile(os.environ.get("SKYBAND_PROFILE", "dev"))
 
 # Without the JIT a test is run for so many of its parameters, spread evenly: all of them are run compiled.
-MOST_WITHOUT_JIT = 3
+MOST_WITHOUT_JIT = 2
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -14,6 +14,8 @@ from skyband.model import read_table
 from skyband.pipeline.sinks import read_changes
 from tests.cli.calling import document, process
 from tests.cli.pipeline_folder import PUBLISHED, SUBSCRIBED, configured, lines_of
+from tests.pipeline.crash import ROOT
+from tests.pipeline.short import SHORT
 
 pytestmark = pytest.mark.spark
 
@@ -22,9 +24,11 @@ TOGETHER = """
 import json, sys
 from click.testing import CliRunner
 from skyband.cli import main
-from skyband.pipeline.session import open_session
+from skyband.pipeline import session
+from tests.pipeline.short import SHORT
 
-open_session()
+session.DEFAULTS.update(SHORT)
+session.open_session()
 done = [CliRunner().invoke(main, words) for words in json.loads(sys.argv[1])]
 print(json.dumps([[each.exit_code, each.stdout, each.stderr] for each in done]))
 """
@@ -33,7 +37,8 @@ print(json.dumps([[each.exit_code, each.stdout, each.stderr] for each in done]))
 def together(*commands: list[object]) -> list[list[Any]]:
     """The exit code, output and errors of several commands, run one after the other in a process of its own."""
     words = json.dumps([[str(word) for word in command] for command in commands])
-    done = subprocess.run([sys.executable, "-c", TOGETHER, words], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", TOGETHER, words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     results: list[list[Any]] = json.loads(done.stdout.splitlines()[-1])
     return results
@@ -86,7 +91,7 @@ def test_commands_on_spark(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process.")
 def test_ctrl_c_ends_after_the_batch(tmp_path: Path) -> None:
-    config = configured(tmp_path)
+    config = configured(tmp_path, spark=SHORT)
     run = process("pipeline", "run", config, "--json")
     assert run.stdout is not None
     first = json.loads(run.stdout.readline())

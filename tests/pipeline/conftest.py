@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.pipeline.short import SHORT
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -20,10 +22,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from skyband.pipeline.session import open_session
 
     scratch = tmp_path_factory.mktemp("spark")
-    options = {
-        "spark.driver.memory": "1g",
-        # Tests end before the slower of Java's compilers has paid: a small job takes 144 ms of processor time, not 393.
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    options = SHORT | {
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         # Functions of the tests are found by the workers as by pytest: from the root.

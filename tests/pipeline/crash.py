@@ -22,6 +22,7 @@ from skyband.pipeline.config import Config, make_config
 from skyband.pipeline.log import Log
 from skyband.pipeline.sinks import read_changes, read_tops
 from skyband.pipeline.state import State
+from tests.pipeline.short import SHORT
 from tests.pipeline.streams import Alone, Batch
 
 Row = dict[str, Any]
@@ -87,7 +88,7 @@ def config_of(folder: Path, **changed: Any) -> Config:
         "subscriptions": {"format": "log", "path": "subscriptions"},
         "changes": {"format": "parquet", "path": "changes"},
         "tops": {"format": "parquet", "path": "tops", "compact_every": 7},
-        "spark": {"spark.driver.memory": "1g"},
+        "spark": SHORT,
     }
     return make_config(document | changed, folder)
 

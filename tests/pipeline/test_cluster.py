@@ -13,9 +13,15 @@ import pytest
 from skyband.pipeline.submit import ARCHIVES, PACKAGE, PYTHONPATH, build_archive, shipped, shipping
 from tests.pipeline.cluster import PATIENCE, Cluster, open_cluster
 from tests.pipeline.crash import ROOT, Child, n_committed, outcome, stream, truth, write_changed, write_stream
+from tests.pipeline.short import SHORT
 
 SEED = 3
-LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.executor.memory": "512m"}
+LOOPBACK = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": SHORT["spark.driver.extraJavaOptions"],
+}
 
 
 def test_the_archive_holds_the_package_as_it_runs_here(tmp_path: Path) -> None:
@@ -64,7 +70,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def test_an_executor_is_killed_in_the_middle(cluster: Cluster, tmp_path: Path) -> None:
     batches = stream(SEED, 12)
     write_stream(tmp_path, batches)
-    # The package as it is installed: its kernels are compiled already.
+    # The package as it is installed there, in place of one that is shipped.
     write_changed(tmp_path, master=cluster.url, spark=LOOPBACK | {PYTHONPATH: str(ROOT / "src")})
     with Child(tmp_path) as child:
         seen = _watch(cluster, child, 4)
@@ -105,8 +111,6 @@ def test_spark_submit_runs_a_pipeline(cluster: Cluster, tmp_path: Path) -> None:
     write_stream(tmp_path, batches)
     document = {
         "family": "window",
-        # It has no kernels, which executors would compile for a package that was shipped to them.
-        "engine": "oracle",
         "dims": 2,
         "window": "30s",
         "zones": 2,
