@@ -42,14 +42,24 @@ def config_of(folder: Path, shape: Shape) -> Config:
 
 
 @pytest.mark.parametrize(
-    ("family", "window"), [("window", "time"), ("geotext", "time"), ("ranges", "none"), ("ranked", "none")]
+    ("family", "window", "n_zones"),
+    [
+        ("window", "time", 2),
+        ("window", "time", 1),
+        ("geotext", "time", 2),
+        ("ranges", "none", 2),
+        ("ranked", "none", 2),
+        ("ranked", "none", 1),
+    ],
 )
 @settings(max_examples=3, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(data=st.data())
-def test_like_one_engine(spark: SparkSession, tmp_path: Path, family: str, window: str, data: st.DataObject) -> None:
+def test_like_one_engine(
+    spark: SparkSession, tmp_path: Path, family: str, window: str, n_zones: int, data: st.DataObject
+) -> None:
     assert window in WINDOWS
     folder = tmp_path / str(next(NUMBERS))
-    shape = shape_of(family, 2, window=window)
+    shape = shape_of(family, n_zones, window=window)
     state = State(folder / "state")
     state.begin(shape)
     runner, alone = Runner(spark, config_of(folder, shape), state, shape), Alone(shape)

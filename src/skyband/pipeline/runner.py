@@ -26,8 +26,7 @@ from skyband.pipeline.merge import delivered_schema, merged, merged_tops
 from skyband.pipeline.shape import Shape
 from skyband.pipeline.sinks import Sink, What, open_sink
 from skyband.pipeline.state import ROUTER, Commit, State, StateError, move, write_parquet
-from skyband.pipeline.worker import DEAD_LETTERS, LOG, SNAPSHOT, Job
-from skyband.pipeline.zone import answer_schema
+from skyband.pipeline.worker import CHANGES, DEAD_LETTERS, LOG, SNAPSHOT, Job
 
 # A part is written anew once the log since its last snapshot is so large, in bytes, and half as large as the snapshot,
 # or once it is so many batches long, or once going through it takes so many seconds, and so many times as long as
@@ -145,7 +144,7 @@ class Runner:
             began, saving = time.perf_counter(), self._most_due()
             try:
                 routed = self._route(raw, batch, saving)
-                answers = self._match(routed, batch, saving)
+                n_changes = self._match(routed, batch, saving)
             except Exception as error:
                 if not left or not any(sign in str(error) for sign in LOST):
                     raise
@@ -153,7 +152,7 @@ class Runner:
                 self._token = secrets.token_hex(8)
                 continue
             routed.unpersist()
-            self.commit(batch, merged(answers, self.shape), saving, began)
+            self.commit(batch, n_changes, saving, began)
             return
 
     def _route(self, raw: DataFrame, batch: int, saving: str | None) -> DataFrame:
@@ -165,14 +164,26 @@ class Runner:
         routed = stages.route(one, job)
         return routed.localCheckpoint(eager=True) if self.shape.n_zones > 1 else routed
 
-    def _match(self, routed: DataFrame, batch: int, saving: str | None) -> pa.Table:
+    def _match(self, routed: DataFrame, batch: int, saving: str | None) -> int:
+        """Have all zones answer, and what they answer in one file; returns how many rows it has."""
         jobs = [self.job(who, batch, saving) for who in self.parts if who != ROUTER]
-        left, schema = self.state.attempt(batch, self._token), answer_schema(self.shape)
+        left = self.state.attempt(batch, self._token)
         told = sorted((row["zone"], row["rows"]) for row in stages.match(routed, jobs).collect())
+        wanted = [n_rows for _, n_rows in told]
+        if self.shape.n_zones == 1:
+            # The zone has written the file itself.
+            self._check_answers([pa.parquet.read_metadata(left / CHANGES).num_rows], wanted, left)
+            return sum(wanted)
         tables = [feather.read_table(left / f"answers-{zone}.arrow", memory_map=True) for zone, _ in told]
-        if [len(table) for table in tables] != [n_rows for _, n_rows in told]:
+        self._check_answers([len(table) for table in tables], wanted, left)
+        changes = merged(pa.concat_tables(tables), self.shape)
+        write_parquet(left / CHANGES, changes)
+        return len(changes)
+
+    @staticmethod
+    def _check_answers(found: list[int], wanted: list[int], left: Path) -> None:
+        if found != wanted:
             raise StateError(f"The answers in {left} are not those that the zones have given. Run again.")
-        return pa.concat_tables([schema.empty_table(), *tables])
 
     def job(self, who: str, batch: int, saving: str | None = None) -> Job:
         """What a part is to do in a batch."""
@@ -190,12 +201,11 @@ class Runner:
             copy=self._copy,
         )
 
-    def commit(self, batch: int, changes: pa.Table, saving: str | None, began: float) -> None:
+    def commit(self, batch: int, n_changes: int, saving: str | None, began: float) -> None:
         """Stage what is to be delivered, and make the batch count."""
         folder, left = self.state.staged(batch), self.state.attempt(batch, self._token)
         reports = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(left.glob("*.json"))}
-        staged = {"changes": len(changes)}
-        write_parquet(folder / "changes.parquet", changes)
+        staged = {"changes": n_changes}
         if self.config.tops:
             staged["tops"] = self.stage_tops(left, folder)
         self._copy = reports[ROUTER].pop("copy")
@@ -205,7 +215,7 @@ class Runner:
             if "interests" in reports[f"zone-{number}"]
         )
         snapshots = self.snapshots | ({saving: batch} if saving else {})
-        report = {"at": time.time(), "seconds": time.perf_counter() - began, "changes": len(changes), "parts": reports}
+        report = {"at": time.time(), "seconds": time.perf_counter() - began, "changes": n_changes, "parts": reports}
         self._put_in_place(left, batch, saving)
         self.last = Commit(batch, report, snapshots, staged)
         self.state.commit(self.last)
@@ -215,6 +225,7 @@ class Runner:
     def _put_in_place(self, left: Path, batch: int, saving: str | None) -> None:
         """Take over what the tasks of this run have left; what those of another run write late is never looked at."""
         move(left / LOG, self.state.log(batch))
+        move(left / CHANGES, self.state.staged(batch) / CHANGES)
         self.state.dead(batch).unlink(missing_ok=True)
         if (left / DEAD_LETTERS).exists():
             move(left / DEAD_LETTERS, self.state.dead(batch))

@@ -19,6 +19,7 @@ from skyband.model.scalar import texts
 from skyband.model.sieve import Sieve
 from skyband.model.text_file import read_ndjson
 from skyband.model.vector import words as words_of
+from skyband.pipeline.merge import merged
 from skyband.pipeline.parcel import packed, unpacked
 from skyband.pipeline.prepare import prepare_rows
 from skyband.pipeline.router import NOWHERE, Router, Routing
@@ -31,7 +32,7 @@ from skyband.zoning import Interest
 
 # What tasks leave for the driver, which puts it in its place when the batch counts.
 # Answers go this way too: there can be many, and Spark would copy each several times.
-LOG, DEAD_LETTERS, SNAPSHOT = "log.arrow", "dead.parquet", "snapshot"
+LOG, DEAD_LETTERS, SNAPSHOT, CHANGES = "log.arrow", "dead.parquet", "snapshot", "changes.parquet"
 
 # What a zone says when it has answered.
 ANSWERED = pa.schema([("zone", pa.int32()), ("rows", pa.int64())])
@@ -191,7 +192,11 @@ def match(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatc
     assert isinstance(part, Zone)
     assert answer is not None
     left.mkdir(parents=True, exist_ok=True)
-    feather.write_feather(answer.changes, left / f"answers-{number}.arrow", compression="uncompressed")
+    if shape.n_zones == 1:
+        # Nobody else's answers are to be merged with these.
+        write_parquet(left / CHANGES, merged(answer.changes, shape))
+    else:
+        feather.write_feather(answer.changes, left / f"answers-{number}.arrow", compression="uncompressed")
     if answer.tops is not None:
         write_parquet(left / f"tops-{number}.parquet", answer.tops)
     told: dict[str, object] = {"counters": part.engine.counters, "now": part.engine.now}
