@@ -64,6 +64,7 @@ def _drop_old(root: Path) -> None:
 CACHE = open_cache(cache_root(), sources_digest(Path(__file__).parent))
 
 
+# Numba has no types, so that to mypy this is a subclass of anything.
 class AnyPlace(UserProvidedCacheLocator):  # type: ignore[misc]
     """Where numba keeps a function: by the folder that names all sources, not by where they happen to lie."""
 
@@ -75,7 +76,8 @@ class AnyPlace(UserProvidedCacheLocator):  # type: ignore[misc]
 
 @contextlib.contextmanager
 def _numba_cache(folder: Path) -> Iterator[None]:
-    # Numba reads both when a function is decorated; other users of numba in this process keep their own.
+    # Numba reads both when a function is decorated; other users of numba in this process keep their own. Sources within
+    # a zip archive are no files, and left to numba.
     ours = {"CACHE_DIR": str(folder), "CACHE_LOCATOR_CLASSES": f"{__name__}.{AnyPlace.__name__},ZipCacheLocator"}
     before = {name: getattr(numba.config, name, "") for name in ours}
     for name, value in ours.items():
