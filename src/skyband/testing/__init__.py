@@ -12,6 +12,7 @@ from skyband.testing.case import Case, contract_cases
 from skyband.testing.machine import check_against_oracle
 from skyband.testing.property import check_determinism, check_splits
 from skyband.testing.script import Action, run_script, scripts
+from skyband.testing.stream import check_stream, make_stream
 
 __all__ = [
     "Action",
@@ -19,7 +20,9 @@ __all__ = [
     "check_against_oracle",
     "check_determinism",
     "check_splits",
+    "check_stream",
     "contract_cases",
+    "make_stream",
     "run_script",
     "scripts",
 ]

@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 from skyband.contract import AnyEngine, RankedEngine, Tops
 from skyband.testing.case import Case
 from skyband.testing.data import IDS, PUBLICATIONS, SUBSCRIPTIONS, UPDATES
+from skyband.testing.limit import time_limit
 
 
 def check_against_oracle(case: Case, profile: settings | None = None) -> None:
@@ -59,7 +60,11 @@ class ContractMachine(RuleBasedStateMachine):
         self.publication_ids = st.sampled_from(IDS[publications])
 
     def both(self, verb: str, *arguments: Any) -> None:
-        got = getattr(self.engine, verb)(*arguments)
+        def describe() -> str:
+            return f"{self.case}: {verb}{arguments}, after what is shown above"
+
+        with time_limit(describe):
+            got = getattr(self.engine, verb)(*arguments)
         wanted = getattr(self.oracle, verb)(*arguments)
         same(got, wanted)
         if "op" in got.column_names:

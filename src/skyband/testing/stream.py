@@ -1,0 +1,218 @@
+"""Streams: longer than scripts, seeded, and shaped to be hard; every engine of a family against one oracle.
+
+Where a script tries every verb on a few rows that collide, a stream is what makes rows of candidates grow, get cut,
+run short and outgrow their room: a k up to and beyond the window, points that come ever nearer or ever farther, one
+row at a time or all at once, one subscription alone or hundreds in a block.
+"""
+
+import math
+import random
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from skyband.contract import AnyEngine, engines, find_engine
+from skyband.model import UNBOUNDED, Settings, Window
+from skyband.testing.data import SCORES, WORDS, Row, unit
+from skyband.testing.limit import time_limit
+from skyband.testing.machine import same, through_snapshot
+from skyband.testing.script import Action
+
+FAMILIES = ("window", "geotext", "ranges")
+ORDERS = ("random", "ties", "farther", "nearer", "sawtooth", "same")
+BATCHES = (1, 1, 3, 9, 10_000)
+
+
+class Stream(NamedTuple):
+    """A seeded stream: how its engines are opened, and what they are told."""
+
+    family: str
+    seed: int
+    settings: Settings
+    granularity: str
+    actions: list[Action]
+
+    def open(self, kind: type[AnyEngine], options: dict[str, Any]) -> AnyEngine:
+        """An engine of this kind for the stream."""
+        return kind(self.settings, granularity=self.granularity, **options)  # type: ignore[arg-type]  # one of the two
+
+
+class Expected(NamedTuple):
+    """What the oracle answers to each action, and what it ends with."""
+
+    answers: list[pa.Table]
+    tops: pa.Table
+    n_late: int
+
+
+class _Maker:
+    """Draws a stream from a seed."""
+
+    def __init__(self, family: str, seed: int) -> None:
+        self.family = family
+        self.draw = random.Random(f"{family} {seed}")
+        draw = self.draw
+        self.n = int(math.exp(draw.uniform(math.log(12), math.log(250))))
+        self.order = draw.choice(ORDERS)
+        self.dims = draw.choice((1, 2, 2, 3))
+        self.width = draw.choice((1, 4, max(2, self.n // 3), self.n))
+        self.now = 0
+        self.n_asked = 0
+        self.asked: list[str] = []
+
+    def window(self) -> Window:
+        """A window that much of the stream passes through, or none."""
+        size = self.draw.choice((1, 3, max(2, self.n // 4), max(2, self.n // 2), self.n))
+        return self.draw.choice((Window.count(size), Window.count(size), Window.time(2 * size), UNBOUNDED))
+
+    def height(self, i: int) -> float:
+        """How far from the origin the i-th publication is."""
+        if self.order == "random":
+            return self.draw.random() * self.width
+        if self.order == "ties":
+            return float(self.draw.randrange(3))
+        if self.order == "same":
+            return 1.0
+        up = i % self.width if self.order == "sawtooth" else i
+        return float(self.n - up if self.order == "nearer" else up)
+
+    def k(self) -> int:
+        """Mostly a few, often more than there are rooms for in a row, sometimes more than the stream is long."""
+        most = self.draw.choice((1, 3, 12, 40, self.n, 3 * self.n))
+        return self.draw.randint(1, max(1, most))
+
+    def subscriptions(self, n: int) -> list[Row]:
+        ids = [f"s{self.n_asked + i}" for i in range(n)]
+        self.n_asked += n
+        self.asked += ids
+        return [{"id": id, "k": self.k()} | self._question() for id in ids]
+
+    def _question(self) -> Row:
+        draw = self.draw
+        if self.family == "ranges":
+            lo, hi = sorted(draw.choice((-math.inf, 0.0, 1.0, 2.0, 9.0, math.inf)) for _ in range(2))
+            return {"lo": lo, "hi": hi}
+        if self.family == "geotext":
+            row = self._place(0.0) | self._words(1, 3) | {"alpha": draw.choice((0.0, 0.3, 0.9, 1.0))}
+            return row | {"threshold": draw.choice((None, None, None, 0.2, 0.7))}
+        score = draw.choice(SCORES) if self.order in ("random", "ties") else draw.choice(SCORES[:3])
+        vector = [draw.choice((0.0, 0.0, 1.0, -2.0)) for _ in range(self.dims)]
+        row = {"score": score, "point": None, "weights": None, "threshold": None}
+        row["weights" if score == "sum" else "point"] = vector
+        if draw.random() < 0.1:
+            row["threshold"] = float(draw.randrange(1, 4))
+        return row
+
+    def _place(self, far: float) -> Row:
+        along = min(far / (self.n + self.width + 1), 1.0)
+        return {"x": along, "y": self.draw.choice((0.0, along, self.draw.random()))}
+
+    def _words(self, least: int, most: int) -> Row:
+        terms = self.draw.sample(WORDS, self.draw.randint(least, most))
+        return {"terms": terms, "weights": unit([self.draw.randint(1, 3) for _ in terms]) if terms else []}
+
+    def publications(self) -> list[Row]:
+        rows = []
+        for i in range(self.n):
+            self.now += self.draw.choice((0, 1, 1, 2, 5))
+            ts = self.now - self.draw.choice((0, 0, 0, 0, 1, 7))
+            rows.append({"id": i, "ts": ts} | self._content(i))
+        return rows
+
+    def _content(self, i: int) -> Row:
+        far = self.height(i)
+        if self.family == "ranges":
+            y = None if self.draw.random() < 0.15 else far
+            return {"object": self.draw.randrange(max(3, self.n // 6)), "x": float(self.draw.randrange(10)), "y": y}
+        if self.family == "geotext":
+            return self._place(far) | self._words(0, 3)
+        turned = [self.draw.choice((-1.0, 0.0, 1.0)) if self.order == "ties" else 0.0 for _ in range(self.dims - 1)]
+        return {"point": [far, *turned]}
+
+    def interlude(self) -> Iterator[Action]:
+        """Now and then something else happens between two batches."""
+        what = self.draw.random()
+        if what < 0.06:
+            yield Action("subscribe", self.subscriptions(self.draw.choice((1, 1, 5))))
+        elif what < 0.10 and len(self.asked) > 1:
+            gone = self.draw.sample(self.asked, self.draw.choice((1, len(self.asked) // 2)) or 1)
+            self.asked = [id for id in self.asked if id not in gone]
+            yield Action("unsubscribe", gone)
+        elif what < 0.14 and self.asked:
+            yield Action("resize", (self.draw.sample(self.asked, min(3, len(self.asked))), self.k()))
+        elif what < 0.17:
+            yield Action("snapshot", None)
+        elif what < 0.20:
+            yield Action("advance", self.draw.choice((0, 3, 3 * self.n)))
+
+
+def make_stream(family: str, seed: int) -> Stream:
+    """The stream of this seed."""
+    maker = _Maker(family, seed)
+    draw = maker.draw
+    settings = Settings() if family == "ranges" else Settings(window=maker.window())
+    granularity, batch = draw.choice(("batch", "publication")), draw.choice(BATCHES)
+    actions = [Action("subscribe", maker.subscriptions(draw.choice((1, 1, 3, 12, 40, 80))))]
+    rows = maker.publications()
+    for lo in range(0, len(rows), batch):
+        actions.append(Action("publish", rows[lo : lo + batch]))
+        actions += maker.interlude()
+    return Stream(family, seed, settings, granularity, actions)
+
+
+def take_action(engine: AnyEngine, action: Action) -> tuple[AnyEngine, pa.Table | None]:
+    """Do what an action says; a snapshot goes on with the engine that is restored from it."""
+    if action.verb == "snapshot":
+        return through_snapshot(engine), None
+    if action.verb == "advance":
+        return engine, engine.advance((engine.now or 0) + action.argument)
+    if action.verb == "resize":
+        return engine, engine.resize(*action.argument)
+    return engine, getattr(engine, action.verb)(action.argument)
+
+
+def run_stream(engine: AnyEngine, stream: Stream, expected: Expected | None = None) -> Expected:
+    """What the engine answers; with what is expected, every answer is compared as soon as it is there."""
+    answers: list[pa.Table] = []
+    for at, action in enumerate(stream.actions):
+        engine, answer = take_action(engine, action)
+        if answer is not None:
+            if expected is not None:
+                same(answer, expected.answers[len(answers)])
+            answers.append(answer)
+        if at % 16 == 15:
+            engine.check()
+    engine.check()
+    return Expected(answers, engine.top(), engine.counters.get("late", 0))
+
+
+def check_stream(family: str, seed: int, rare: bool = False, names: tuple[str, ...] = ()) -> int:
+    """Run the stream of this seed through the oracle and then through every exact engine of the family, or these.
+
+    Each runs in its modes in turn, one for a seed, with `rare` in its rare ones too. Returns how many ran.
+    """
+    stream = make_stream(family, seed)
+    expected = run_stream(stream.open(find_engine(family, "oracle"), {}), stream)
+    n = 0
+    for kind in engines():
+        if kind.family == family and kind.exact and kind.name != "oracle" and (not names or kind.name in names):
+            modes = kind.modes + (kind.rare_modes if rare else ())
+            _compare(kind, modes[seed % len(modes)], stream, expected)
+            n += 1
+    return n
+
+
+def _compare(kind: type[AnyEngine], options: dict[str, Any], stream: Stream, expected: Expected) -> None:
+    def describe() -> str:
+        again = f"skyband.testing.check_stream({stream.family!r}, {stream.seed}, names=({kind.name!r},))"
+        return f"{kind.family}/{kind.name} with the options {options}; to see it again: {again}"
+
+    with time_limit(describe):
+        try:
+            got = run_stream(stream.open(kind, options), stream, expected)
+            same(got.tops, expected.tops)
+            assert got.n_late == expected.n_late
+        except Exception as wrong:
+            wrong.add_note(describe())
+            raise

@@ -1,0 +1,52 @@
+"""Long streams through every engine: what short scripts do not reach. `make soak` takes ten thousand of each family."""
+
+import os
+
+import pytest
+
+from skyband.testing import check_stream, make_stream
+from skyband.testing.limit import TimeIsUp, time_limit
+from skyband.testing.stream import FAMILIES
+
+N_STREAMS = int(os.environ.get("SKYBAND_SOAK_STREAMS", "10000"))
+AT_ONCE = 50
+
+
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_engine_answers_a_stream_like_the_oracle(family: str, seed: int) -> None:
+    assert check_stream(family, seed) > 0
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("first", range(0, N_STREAMS, AT_ONCE))
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_engine_answers_many_streams_like_the_oracle(family: str, first: int) -> None:
+    for seed in range(first, first + AT_ONCE):
+        check_stream(family, seed, rare=True)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_streams_are_as_hard_as_they_are_meant_to_be(family: str) -> None:
+    streams = [make_stream(family, seed) for seed in range(200)]
+    sizes = [len(action.argument) for stream in streams for action in stream.actions if action.verb == "publish"]
+    asked = [
+        row for stream in streams for action in stream.actions if action.verb == "subscribe" for row in action.argument
+    ]
+    verbs = {action.verb for stream in streams for action in stream.actions}
+    assert {1, 3, 9} < set(sizes)
+    assert max(sizes) > 100
+    assert {1, 80} <= {len(stream.actions[0].argument) for stream in streams}
+    assert max(row["k"] for row in asked) > 250
+    assert verbs == {"subscribe", "unsubscribe", "publish", "resize", "advance", "snapshot"}
+    assert make_stream(family, 7) == make_stream(family, 7)
+
+
+def test_what_never_ends_fails_with_its_input() -> None:
+    def hang() -> None:
+        with time_limit(lambda: "the input that did it", 0.05):
+            while True:
+                pass
+
+    with pytest.raises(TimeIsUp, match="the input that did it"):
+        hang()
