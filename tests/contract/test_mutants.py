@@ -133,16 +133,67 @@ FAULTS = {
 }
 
 
-@pytest.mark.jit_only
-@pytest.mark.parametrize("fault", FAULTS)
-def test_the_suite_finds(fault: str, tmp_path: Path) -> None:
-    file, right, wrong, case = FAULTS[fault]
-    copy = tmp_path / "skyband"
+# What only longer streams find: the family, the engine, and what its process says.
+STREAM_FAULTS = {
+    "the pool is given less room than was asked for": (
+        "engines/continuous/bands.py",
+        "length = used + ample(n, used // 4)",
+        "length = used + n // 4",
+        ("window", "blocks", "NoProgress"),
+    ),
+    "a row asks for half of the room that it needs": (
+        "kernels/work.py",
+        "bands.end[0] + wanted[PLACES] <= len(bands.score)",
+        "bands.end[0] + 2 * wanted[PLACES] <= len(bands.score)",
+        ("geotext", "blocks", "NoProgress"),
+    ),
+    "a kernel is called again and again for nothing": (
+        "engines/room.py",
+        "        if n_stops > tries:\n            raise NoProgress(here)\n",
+        "        last = here\n        continue\n",
+        ("window", "skyband", "TimeIsUp"),
+    ),
+}
+
+
+def _spoil(folder: Path, file: str, right: str, wrong: str) -> None:
+    """Put a copy of the package with a fault in it into the folder."""
+    copy = folder / "skyband"
     # With what is compiled already: only the changed file, which is newer, is compiled anew.
     shutil.copytree(SOURCE, copy)
     text = (copy / file).read_text()
     assert right in text, f"{file} has no {right!r} any more: name the place anew."
     (copy / file).write_text(text.replace(right, wrong))
+
+
+@pytest.mark.jit_only
+@pytest.mark.parametrize("fault", STREAM_FAULTS)
+def test_streams_find(fault: str, tmp_path: Path) -> None:
+    *places, (family, name, said) = STREAM_FAULTS[fault]
+    _spoil(tmp_path, *places)
+    look = f"[check_stream({family!r}, seed, names=({name!r},)) for seed in range(100)]"
+    found = subprocess.run(
+        [sys.executable, "-c", f"from skyband.testing import check_stream\n{look}"],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(tmp_path),
+            "NUMBA_DISABLE_JIT": "1",
+            "SKYBAND_ACTION_SECONDS": "10",
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert found.returncode == 1, found.stdout + found.stderr
+    assert said in found.stderr
+    assert f"check_stream({family!r}, " in found.stderr
+
+
+@pytest.mark.jit_only
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_suite_finds(fault: str, tmp_path: Path) -> None:
+    *places, case = FAULTS[fault]
+    _spoil(tmp_path, *places)
     options = ["-q", "-x", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(tmp_path)]
     found = subprocess.run(
         [sys.executable, "-m", "pytest", str(SUITE), *options, "-k", f"oracle and {case}"],

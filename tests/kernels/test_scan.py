@@ -41,6 +41,7 @@ def _run(engine: ContinuousScan, lo: int, hi: int) -> Haunting:  # type: ignore[
         np.zeros(BLOCK, np.bool_),
         make_heap(64),
         np.zeros(2, np.int64),
+        np.zeros(2, np.int64),
     )
     steps = engine._one_step()._replace(first=store.tail - 30)
     subscribers = engine._subscribers

@@ -92,6 +92,12 @@ def make_ghosts(capacity: int) -> Ghosts:
 
 
 @kernel
+def has_room(told: Told, ghosts: Ghosts, wanted: npt.NDArray[np.int64]) -> bool:
+    """Whether there is room for so many changes, and so many ghosts."""
+    return told.length[0] + wanted[0] <= len(told.step) and ghosts.length[0] + wanted[1] <= len(ghosts.step)
+
+
+@kernel
 def place_of(buffers: Buffers, row: int, score: float, stamp: int, stamps: Stamps) -> int:
     """How many entries of the row are better than this candidate."""
     scores, items, recency = buffers.score, buffers.item, stamps.stamp

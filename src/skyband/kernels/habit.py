@@ -35,6 +35,12 @@ CELL_UPDATES = 5
 SEEN = 6
 N_COUNTS = 7
 
+# What there was no room for: places of the pool, pairs of the memory, and changes.
+PLACES = 0
+PAIRS = 1
+CHANGES = 2
+N_WANTED = 3
+
 
 class Odds(NamedTuple):
     """For rows bounded by chance: how many entries within the bound are too few, right, and too many, by slot.
@@ -105,6 +111,7 @@ class Desk(NamedTuple):
 
     Points are searched for in `shelves`, messages in `pages`, with working space of their own each.
     `moved` lists the slots whose gate has moved, `n_moved[0]` of them; `counts` adds up what the work has cost.
+    `wanted` says how much room is needed to go on, by the names above, where a kernel stopped for want of it.
     """
 
     said: npt.NDArray[np.float64]
@@ -122,3 +129,4 @@ class Desk(NamedTuple):
     moved: npt.NDArray[np.int64]
     n_moved: npt.NDArray[np.int64]
     counts: npt.NDArray[np.int64]
+    wanted: npt.NDArray[np.int64]

@@ -18,7 +18,7 @@ from skyband.kernels.boxtree import Trees
 from skyband.kernels.buffer import ENTER, LEAVE, Buffers, Stamps, Told, find_item, place_of, remove_at, settle
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.message import GONE, Messages
-from skyband.kernels.pairs import Pairs, bury, remember, remembers
+from skyband.kernels.pairs import Pairs, bury, has_room, remember, remembers
 from skyband.kernels.sweep import ObjectChanges
 
 Floats = npt.NDArray[np.float64]
@@ -38,20 +38,24 @@ DISCARDED = 1
 
 
 class Inbox(NamedTuple):
-    """Room for the slots that a message reaches, and for those that are dirty; both hold every slot there is."""
+    """Room for the slots that a message reaches, and for those that are dirty; both hold every slot there is.
+
+    `wanted` says how many changes and how many pairs need room, where a kernel stopped for want of it.
+    """
 
     receivers: Int64s
     dirty: Int64s
     is_dirty: npt.NDArray[np.bool_]
     progress: Int64s
     counts: Int64s
+    wanted: Int64s
 
 
 def make_inbox() -> Inbox:
     """An inbox without rows."""
     progress = np.array([0, 0, 0, -1, 0], np.int64)
     nothing = np.zeros(0, np.int64)
-    return Inbox(nothing, nothing, np.zeros(0, np.bool_), progress, np.zeros(2, np.int64))
+    return Inbox(nothing, nothing, np.zeros(0, np.bool_), progress, np.zeros(2, np.int64), np.zeros(2, np.int64))
 
 
 @inlined
@@ -122,9 +126,14 @@ def tell_row(buffers: Buffers, row: int, steps: tuple[int, int], stamps: Stamps,
 
 
 @inlined
-def has_room(k: int, pairs: Pairs, told: Told) -> bool:
-    """Whether a row of k can be told."""
-    return len(told.step) - told.length[0] >= 2 * k and 8 * (pairs.n[0] + k) <= 5 * len(pairs.key)
+def _can_tell(buffers: Buffers, row: int, pairs: Pairs, told: Told, wanted: Int64s) -> bool:
+    """Whether a row can be told; how many changes and how many pairs that takes is written down.
+
+    Everything that the row holds or held may have been told as a member: a row may just have been asked for less.
+    """
+    wanted[1] = buffers.size[row] + buffers.departed[row]
+    wanted[0] = buffers.k[row] + wanted[1]
+    return told.length[0] + wanted[0] <= len(told.step) and has_room(pairs, wanted[1])
 
 
 @inlined
@@ -140,7 +149,7 @@ def _close(changes: ObjectChanges, buffers: Buffers, stamps: Stamps, pairs: Pair
         progress[SETTLED] = 0
     for i in range(progress[SETTLED], progress[N_DIRTY]):
         row = dirty[i]
-        if not has_room(buffers.k[row], pairs, told):
+        if not _can_tell(buffers, row, pairs, told, inbox.wanted):
             progress[SETTLED] = i
             return False
         tell_row(buffers, row, steps, stamps, pairs, told)
@@ -190,7 +199,7 @@ def tell_rows(
 ) -> int:
     """Tell rows from `since` on, as one step; returns the first that there is no room for."""
     for i in range(since, len(rows)):
-        if not has_room(buffers.k[rows[i]], pairs, told):
+        if not _can_tell(buffers, rows[i], pairs, told, inbox.wanted):
             return i
         tell_row(buffers, rows[i], (0, inbox.progress[FIRST_STEP]), stamps, pairs, told)
     return len(rows)

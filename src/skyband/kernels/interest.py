@@ -523,7 +523,8 @@ def match(
 
 def repacked(lists: Lists) -> Lists:
     """The same lists in a pool without holes, with the room that was wanted and as much again as they take."""
-    capacity = np.where(lists.length > 0, lists.length + lists.length // 2 + 4, 0)
+    # A list that has become empty keeps some room too: without, more would be wanted than was before.
+    capacity = np.where(lists.capacity > 0, lists.length + lists.length // 2 + 4, 0)
     ends = np.cumsum(capacity)
     total = int(ends[-1])
     pool = np.zeros(2 * total + int(lists.end[1]) + 64, np.int32)

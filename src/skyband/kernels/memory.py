@@ -29,6 +29,12 @@ def make_memory(capacity: int) -> Memory:
     return Memory(np.full(places, EMPTY, np.int64), np.zeros(places, np.int64), np.zeros(1, np.int64))
 
 
+@kernel
+def has_room(memory: Memory, n: int) -> bool:
+    """Whether n more pairs can be noted."""
+    return 2 * (memory.used[0] + n) < len(memory.turn)
+
+
 @inlined
 def _place(memory: Memory, turn: int, item: int) -> int:
     turns, items = memory.turn, memory.item

@@ -54,6 +54,12 @@ def _find(keys: Int64s, tenancy: int, incarnation: int) -> int:
 
 
 @kernel
+def has_room(pairs: Pairs, n: int) -> bool:
+    """Whether n more pairs can be noted."""
+    return 8 * (pairs.n[0] + n) <= 5 * len(pairs.key)
+
+
+@kernel
 def remember(pairs: Pairs, row: int, object: int) -> None:
     """Note that an object was delivered to the tenant of a row; the table has room for it."""
     tenancy, incarnation = pairs.tenancy[row], pairs.incarnation[object]
@@ -144,7 +150,7 @@ class Deliveries:
     def reserve(self, n_pairs: int) -> None:
         """Make sure that there is room for so many more."""
         wasteful = self.pairs.next[1] > self._most(self.pairs.incarnation)
-        if wasteful or 8 * (int(self.pairs.n[0]) + n_pairs) > 5 * len(self.pairs.key):
+        if wasteful or not has_room(self.pairs, n_pairs):
             self._lay_anew(n_pairs)
 
     @staticmethod

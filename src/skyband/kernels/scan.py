@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skyband.kernels.buffer import Buffers, Ghosts, Stamps, Told, expire, insert, settle
+from skyband.kernels.buffer import Buffers, Ghosts, Stamps, Told, expire, has_room, insert, settle
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.heap import Heap, heap_push, heap_sort, worse
 from skyband.kernels.score import (
@@ -97,7 +97,8 @@ class Published(NamedTuple):
 class Scratch(NamedTuple):
     """Working space: weights by term, scores of a tile and of a run, rows to settle, a heap.
 
-    `counts` adds up the rows searched from scratch, and the publications scored on the way.
+    `counts` adds up the rows searched from scratch, and the publications scored on the way. `wanted` says how many
+    changes and how many ghosts need room, where a kernel stopped for want of it.
     """
 
     said: npt.NDArray[np.float64]
@@ -106,6 +107,7 @@ class Scratch(NamedTuple):
     dirty: npt.NDArray[np.bool_]
     heap: Heap
     counts: npt.NDArray[np.int64]
+    wanted: npt.NDArray[np.int64]
 
 
 @inlined
@@ -297,13 +299,12 @@ def _offer(
 
 
 @kernel
-def _most_told(buffers: Buffers, block: int) -> tuple[int, int]:
+def _most_told(buffers: Buffers, block: int, wanted: npt.NDArray[np.int64]) -> None:
     """How many changes and how many ghosts a step can bring in a block, at most."""
-    n_changes, n_ghosts = 0, 0
+    wanted[:] = 0
     for slot in range(block * BLOCK, (block + 1) * BLOCK):
-        n_changes += 2 * buffers.k[slot]
-        n_ghosts += buffers.capacity[slot]
-    return n_changes, n_ghosts
+        wanted[0] += 2 * buffers.k[slot]
+        wanted[1] += buffers.capacity[slot]
 
 
 @kernel
@@ -321,11 +322,11 @@ def _scan_block(
     questions, rules, buffers = subscribers
     contents, live = published
     gate, dirty = rules.gate[block * BLOCK : (block + 1) * BLOCK], scratch.dirty
-    n_changes, n_ghosts = _most_told(buffers, block)
+    _most_told(buffers, block, scratch.wanted)
     publication = steps.first if first_step == 0 else steps.end[first_step - 1]
     scored_from, scored_to = publication, publication
     for step in range(first_step, len(steps.end)):
-        if told.length[0] + n_changes > len(told.step) or ghosts.length[0] + n_ghosts > len(ghosts.step):
+        if not has_room(told, ghosts, scratch.wanted):
             return step
         touched = False
         while publication < steps.end[step]:
@@ -362,7 +363,8 @@ def scan(
 ) -> bool:
     """Work through the steps for the blocks from `since[0]` (in it from step `since[1]`) up to `n_blocks`.
 
-    Returns False, with `since` set to where to go on, when `told` or `ghosts` has no room for the next step.
+    Returns False, with `since` set to where to go on, when `told` or `ghosts` has no room for the next step;
+    `scratch.wanted` says how much it needs.
     """
     for block in range(since[0], n_blocks):
         reached = _scan_block(block, since[1], subscribers, published, steps, scratch, told, ghosts)
@@ -390,7 +392,8 @@ def fill(
     buffers = subscribers.buffers
     for i in range(done, len(slots)):
         slot = slots[i]
-        if len(told.step) - told.length[0] < buffers.k[slot] + max(buffers.k[slot], buffers.size[slot]):
+        scratch.wanted[0], scratch.wanted[1] = buffers.k[slot] + max(buffers.k[slot], buffers.size[slot]), 0
+        if told.length[0] + scratch.wanted[0] > len(told.step):
             return i
         _settle_row(subscribers, published, slot, 0, steps, scratch, told)
     return len(slots)

@@ -16,6 +16,7 @@ from skyband.kernels.buffer import (
     Stamps,
     Told,
     find_item,
+    has_room,
     haunt,
     insert,
     remove_at,
@@ -61,7 +62,8 @@ class Ranges(NamedTuple):
 class Inside(NamedTuple):
     """Scratch: where an object was, the slots of a block that a change concerns by what was and by what is, a heap.
 
-    `counts` adds up the rows searched from scratch, and the objects looked at on the way.
+    `counts` adds up the rows searched from scratch, and the objects looked at on the way. `wanted` says how many
+    changes and how many ghosts need room, where a kernel stopped for want of it.
     """
 
     x: npt.NDArray[np.float64]
@@ -69,6 +71,7 @@ class Inside(NamedTuple):
     after: npt.NDArray[np.bool_]
     heap: Heap
     counts: npt.NDArray[np.int64]
+    wanted: npt.NDArray[np.int64]
 
 
 @kernel
@@ -194,17 +197,19 @@ def sweep(
     ghosts: Ghosts,
 ) -> bool:
     """Work through the changes from `since`: step, change, and block to settle. False: make room and call again."""
+    wanted = scratch.wanted
     for step in range(since[0], len(changes.end)):
+        wanted[0], wanted[1] = 0, 2 * n_blocks * BLOCK
         for change in range(since[1], changes.end[step]):
-            if len(ghosts.step) - ghosts.length[0] < 2 * n_blocks * BLOCK:
+            if not has_room(told, ghosts, wanted):
                 since[0], since[1], since[2] = step, change, 0
                 return False
             _change_object(change, n_blocks, ranges, buffers, objects, changes, step, scratch, ghosts)
         for block in range(since[2], n_blocks):
-            n_tellable = 0
+            wanted[0], wanted[1] = 0, 0
             for slot in range(block * BLOCK, (block + 1) * BLOCK):
-                n_tellable += 2 * buffers.k[slot]
-            if len(told.step) - told.length[0] < n_tellable:
+                wanted[0] += 2 * buffers.k[slot]
+            if not has_room(told, ghosts, wanted):
                 since[0], since[1], since[2] = step, changes.end[step], block
                 return False
             for slot in range(block * BLOCK, (block + 1) * BLOCK):

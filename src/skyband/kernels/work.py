@@ -36,6 +36,9 @@ from skyband.kernels.habit import (
     CANDIDATES,
     CELL_UPDATES,
     CHANCE,
+    CHANGES,
+    PAIRS,
+    PLACES,
     RECENT,
     RESCANNED,
     SCORED,
@@ -47,11 +50,13 @@ from skyband.kernels.habit import (
     Party,
 )
 from skyband.kernels.interest import cell_band
-from skyband.kernels.memory import Memory, recalls, remember
+from skyband.kernels.memory import Memory, has_room, recalls, remember
 from skyband.kernels.refill import capacity_of, cut_of, follow_chance, follow_recent, n_within, position_of, refill
 from skyband.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Rules, Steps
 from skyband.kernels.score import SUM, direction, gate_of, raw_score, score_run
 from skyband.kernels.slots import BLOCK
+
+Int64s = npt.NDArray[np.int64]
 
 # A row that holds so many times what a search looks for is cut. One that was made when little was live admits
 # everything until then.
@@ -133,9 +138,15 @@ def _recall(told: Told, n: int, memory: Memory, turn: int) -> None:
 
 
 @kernel
-def _has_room(bands: Bands, memory: Memory, slot: int, n: int) -> bool:
-    fits = bands.end[0] + most_taken(bands.head[slot, SIZE] + n) <= len(bands.score)
-    return fits and 2 * (memory.used[0] + n) < len(memory.turn)
+def _has_room(bands: Bands, memory: Memory, told: Told, slot: int, n: int, n_told: int, wanted: Int64s) -> bool:
+    """Whether the row may take n more entries, let go of all that it has then, and tell so many changes.
+
+    What that takes is written down, for whoever makes room.
+    """
+    n += bands.head[slot, SIZE]
+    wanted[PLACES], wanted[PAIRS], wanted[CHANGES] = most_taken(n), n, n_told
+    fits = bands.end[0] + wanted[PLACES] <= len(bands.score) and told.length[0] + n_told <= len(told.step)
+    return fits and has_room(memory, n)
 
 
 @kernel
@@ -185,7 +196,7 @@ def work(
     """Take the touched slots from `since[0]` on (that one from step `since[1]` on) through the steps.
 
     Of a slot's candidates, those that leave the shared buffer come last, and index p is written as -1 - p.
-    Returns False, with `since` set to where to go on, when something has no room.
+    Returns False, with `since` set to where to go on, when something has no room; `desk.wanted` says how much it needs.
     """
     questions, rules, bands, habit, turns = party
     live, departed, memory, counts = published.live, desk.departed, desk.memory, desk.counts
@@ -208,7 +219,7 @@ def work(
         if i % AHEAD == 0 or i == since[0]:
             counts[SEEN] = _ask_for(slots, i, min(i + AHEAD - i % AHEAD, len(slots)), party)
         since[0] = i
-        if not _has_room(bands, memory, slot, most + depths[slot] + heads[slot, SIZE]):
+        if not _has_room(bands, memory, told, slot, most + depths[slot], 2 * heads[slot, K], desk.wanted):
             return False
         kind, limit, turn, k, sign = kinds[slot // BLOCK], limits[slot], turns[slot], heads[slot, K], gauges[slot, SIGN]
         window_kind, window_size = window_kinds[slot], window_sizes[slot]
@@ -249,6 +260,7 @@ def work(
             if step >= n_steps:
                 break
             if told.length[0] + 2 * k > len(told.step):
+                _has_room(bands, memory, told, slot, most + depths[slot], 2 * k, desk.wanted)
                 break
             cut = cut_of(window_kind, window_size, nows[step], stamps_ends[step])
             changed = False
@@ -355,7 +367,7 @@ def answer(
         if habit.bounded_by == SEARCH or habit.bounded_by == CHANCE:
             n = min(n, habit.depth[slot])
         n_told = 2 * bands.head[slot, K] + bands.head[slot, SIZE]
-        if told.length[0] + n_told > len(told.step) or not _has_room(bands, memory, slot, n):
+        if not _has_room(bands, memory, told, slot, n, n_told, desk.wanted):
             return i
         _withdraw(party, slot, desk)
         refill(party, published, slot, last_step, steps, desk)

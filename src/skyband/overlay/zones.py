@@ -221,13 +221,13 @@ class Zones:
         for zone, part in enumerate(self._parts):
             if part is not None:
                 low[zone], high[zone] = part.low, part.high
-        start, stack, room = np.empty(n_zones + 1, np.int64), np.empty(len(splits.dim), np.int64), 8 * n_zones
-        while True:
-            neighbour = np.empty(room, np.int64)
-            found = find_neighbours(splits, low, high, stack, start, neighbour)
-            if found <= room:
-                return Borders(low, high, start, neighbour[:found])
-            room = found
+        start, stack = np.empty(n_zones + 1, np.int64), np.empty(len(splits.dim), np.int64)
+        neighbour = np.empty(8 * n_zones, np.int64)
+        found = find_neighbours(splits, low, high, stack, start, neighbour)
+        if found > len(neighbour):
+            neighbour = np.empty(found, np.int64)
+            find_neighbours(splits, low, high, stack, start, neighbour)
+        return Borders(low, high, start, neighbour[:found])
 
 
 def _middle(points: Floats) -> Floats:

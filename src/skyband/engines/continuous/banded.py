@@ -17,14 +17,15 @@ from skyband.engines.continuous.search import Shelf
 from skyband.engines.continuous.skeleton import Continuous, PublicationsT, SubscriptionsT
 from skyband.engines.continuous.store import Arrivals
 from skyband.engines.continuous.telling import Telling
-from skyband.kernels.band import SIZE, K, Recency, make_departed
+from skyband.engines.room import ample, initial, pauses, stops
+from skyband.kernels.band import K, Recency, make_departed
 from skyband.kernels.candidate import Grouped, group, make_candidates
 from skyband.kernels.cpm import CALLS
 from skyband.kernels.cpm import SCORED as SEARCH_SCORED
 from skyband.kernels.habit import (
-    CHANCE,
     DOMINANCE,
     N_COUNTS,
+    N_WANTED,
     NO_BOUND,
     RECENT,
     SEARCH,
@@ -36,7 +37,7 @@ from skyband.kernels.habit import (
     Party,
 )
 from skyband.kernels.heap import make_heap
-from skyband.kernels.memory import check_memory, make_memory, remember_all, renewed
+from skyband.kernels.memory import check_memory, has_room, make_memory, remember_all, renewed
 from skyband.kernels.order import order_by
 from skyband.kernels.scan import LARGEST, Steps
 from skyband.kernels.slots import grown
@@ -67,7 +68,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._inquiry = Inquiry(self._rows.roster)
         self._telling = Telling(self._rows, room=1 << 14)
         self._index: Index | None = None
-        self._found = make_candidates(1 << 12)
+        self._found = make_candidates(initial(1 << 12))
         self._ranks: dict[int, int] = {}
         none = Odds(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, N_SHARES)
         self._habit = Habit(policy.keeps, policy.bounded_by, NOTHING, policy.n_recent, NOTHING, none, policy.slack)
@@ -83,7 +84,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             directed=np.zeros(0),
             heap=make_heap(64),
             departed=make_departed(64),
-            memory=make_memory(64),
+            memory=make_memory(initial(64)),
             shelves=self._shelf.shelves,
             frontier=self._shelf.frontier,
             pages=self._catalogue.pages,
@@ -92,6 +93,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             moved=NOTHING,
             n_moved=np.zeros(1, np.int64),
             counts=np.zeros(N_COUNTS, np.int64),
+            wanted=np.zeros(N_WANTED, np.int64),
         )
 
     def memory(self) -> dict[str, int]:
@@ -181,24 +183,19 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             moved=grown(desk.moved, n_touched),
         )
 
-    def _make_room(self, slot: int, n: int) -> None:
-        """Room for one more slot to be worked through, of which n more candidates may come."""
-        n += int(self._rows.bands.head[slot, SIZE]) + int(self._habit.depth[slot]) + 4
-        self._rows.make_room(8 * n)
-        self._make_memory(n)
+    def _make_room(self) -> None:
+        """Give the kernel that stopped what it asked for."""
+        n_places, n_pairs, n_changes = self._desk.wanted.tolist()
+        self._rows.make_room(n_places)
+        self._make_memory(n_pairs)
+        self._telling.reserve(n_changes)
 
     def _make_memory(self, n: int) -> None:
         """Room to remember n more deliveries."""
-        memory = self._desk.memory
-        if 2 * (int(memory.used[0]) + n) >= len(memory.turn):
+        if not has_room(self._desk.memory, n):
             turns = self._roster.turn[np.flatnonzero(self._roster.slots.used)]
-            self._desk = self._desk._replace(memory=renewed(memory, 2 * n, self._first_number, turns))
-
-    def _most_found(self, slot: int) -> int:
-        """How many publications an answer may take at most."""
-        store = self._opened()
-        n_live = store.tail - store.head
-        return min(n_live, int(self._habit.depth[slot])) if self.policy.bounded_by in (SEARCH, CHANCE) else n_live
+            memory = renewed(self._desk.memory, ample(n, 2 * n), self._first_number, turns)
+            self._desk = self._desk._replace(memory=memory)
 
     @property
     def _first_number(self) -> int:
@@ -211,21 +208,20 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def _fill(self, slots: Int64s) -> None:
         """Fill rows from everything live, and tell."""
-        store, step, bands = self._opened(), self._one_step(), self._rows.bands
+        published, step = self._opened().published, self._one_step()
         self._set_desk(0, 0)
-        done = 0
-        while done < len(slots):
-            done = answer(slots, done, self._party, store.published, step, self._desk, self._telling.told)
-            if done < len(slots):
-                slot = int(slots[done])
-                self._make_room(slot, self._most_found(slot))
-                self._telling.drain(2 * int(bands.head[slot, K]) + int(bands.head[slot, SIZE]))
+
+        def answer_from(done: int) -> int:
+            return answer(slots, done, self._party, published, step, self._desk, self._telling.told)
+
+        for _ in stops(answer_from, len(slots)):
+            self._make_room()
         self._count_work()
 
     def _renew(self, slots: Int64s, k: int) -> None:
         self._rows.bands.head[slots, K] = k
         turns = self._roster.turn[np.setdiff1d(np.flatnonzero(self._roster.slots.used), slots)]
-        memory = renewed(self._desk.memory, 64, self._first_number, turns)
+        memory = renewed(self._desk.memory, initial(64), self._first_number, turns)
         self._desk = self._desk._replace(memory=memory)
         self._set_habit(np.full(len(slots), k, np.int64), slots)
         self._fill(slots)
@@ -246,26 +242,19 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _work(self, steps: Steps, in_order: bool) -> None:
         if not self.n_subscriptions:
             return
-        store, leaving = self._opened(), self._leaving(steps)
+        published, leaving = self._opened().published, self._leaving(steps)
         touched = self._touched(steps, leaving)
         n_candidates = len(leaving.indices) + int(steps.end[-1]) - steps.first
         self._set_desk(len(touched.slots), n_candidates)
         since = np.zeros(2, np.int64)
-        while not work(
-            since,
-            touched,
-            self._party,
-            store.published,
-            steps,
-            in_order,
-            leaving,
-            self._desk,
-            self._telling.told,
-        ):
+
+        def go_on() -> bool:
+            desk, told = self._desk, self._telling.told
+            return work(since, touched, self._party, published, steps, in_order, leaving, desk, told)
+
+        for _ in pauses(go_on, lambda: tuple(since.tolist())):
             self._adjust()
-            slot = int(touched.slots[since[0]])
-            self._make_room(slot, n_candidates)
-            self._telling.drain(2 * int(self._rows.bands.head[slot, K]))
+            self._make_room()
         self._adjust()
         self._count_work()
 

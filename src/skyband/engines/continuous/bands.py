@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.engines.continuous.roster import Deliveries, Int64s, Pool, Roster, laid_out
+from skyband.engines.room import ample, initial
 from skyband.kernels.band import (
     BOUND,
     BOUND_ITEM,
@@ -57,9 +58,9 @@ class BandRows:
         self.bands = Bands(
             np.zeros((0, N_HEAD), np.int64),
             np.zeros((0, N_GAUGE)),
-            np.zeros(1024),
-            np.zeros(1024, np.int64),
-            np.zeros(1024, np.int32),
+            np.zeros(initial(1024)),
+            np.zeros(initial(1024), np.int64),
+            np.zeros(initial(1024), np.int32),
             np.full(N_CLASSES, -1, np.int64),
             np.zeros(1, np.int64),
         )
@@ -89,7 +90,7 @@ class BandRows:
         if used + n <= len(self.bands.score):
             return
         # By a quarter: the pool is most of the memory, and half of a doubled one would lie idle.
-        length = used + max(n, used // 4)
+        length = used + ample(n, used // 4)
         self.bands = self.bands._replace(
             score=_longer(self.bands.score, used, length),
             item=_longer(self.bands.item, used, length),

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from skyband.engines.continuous.index import larger
 from skyband.engines.continuous.roster import Int64s
+from skyband.engines.room import DOUBLINGS, NoProgress, stops
 from skyband.kernels.candidate import Candidates
 from skyband.kernels.order import order_by
 from skyband.kernels.score import CHEBYSHEV, COSINE, Contents
@@ -166,17 +167,26 @@ class Tree:
 
     def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
         """Add the pairs that are within their gates."""
-        visits, since = self._visits, lo
+        since, is_many = lo, hi - lo >= WORTH_SORTING
         while since < hi:
-            visits.length[0] = 0
-            since = visit_all(since, hi, self.kind, self.nodes, contents, self._point, visits)
-            n = int(visits.length[0])
-            order = order_by(visits.block[:n]) if hi - lo >= WORTH_SORTING else np.arange(n, dtype=np.int64)
-            done = 0
-            while done < n:
-                done = score_visits(done, order, self.kind, self.seats, self.nodes, contents, visits, self._point, into)
-                if done < n:
-                    into = larger(into)
+            self._visits.length[0] = 0
+            came = visit_all(since, hi, self.kind, self.nodes, contents, self._point, self._visits)
+            if came == since:
+                raise NoProgress(since)
+            into = self._score(contents, is_many, into)
+            since = came
+        return into
+
+    def _score(self, contents: Contents, is_many: bool, into: Candidates) -> Candidates:
+        """Add the pairs that are within their gates among those to visit."""
+        visits, n = self._visits, int(self._visits.length[0])
+        order = order_by(visits.block[:n]) if is_many else np.arange(n, dtype=np.int64)
+
+        def score_from(done: int) -> int:
+            return score_visits(done, order, self.kind, self.seats, self.nodes, contents, visits, self._point, into)
+
+        for _ in stops(score_from, n, tries=DOUBLINGS):
+            into = larger(into)
         return into
 
     def check(self, place_of: Int64s) -> None:

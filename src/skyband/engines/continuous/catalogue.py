@@ -8,13 +8,16 @@ pays a constant share of the copying, and a window that stays as large as it is 
 import numpy as np
 import numpy.typing as npt
 
+from skyband.engines.room import pauses
 from skyband.kernels.catalogue import (
+    AXIS_BITS,
     CODES_WANTED,
     COUNT,
     FREE_NODES,
     LARGEST,
     SIZE,
     START,
+    TERMS_DONE,
     USED,
     USED_NODES,
     Pages,
@@ -30,6 +33,8 @@ from skyband.kernels.slots import grown
 
 LEAF = 256
 """The most entries of a leaf."""
+# A word may want each of three kinds of room, once for each level of its tree.
+MOST_STOPS = 3 * AXIS_BITS
 
 
 class Catalogue:
@@ -63,7 +68,13 @@ class Catalogue:
         """Take in the messages lo to hi that the store has appended; `base` is the number of its first."""
         if self._oldest == self._end:
             self._oldest = base + lo
-        while (lo := insert(self._pages, contents, base, lo, hi)) < hi:
+
+        def go_on() -> bool:
+            nonlocal lo
+            lo = insert(self._pages, contents, base, lo, hi)
+            return lo == hi
+
+        for _ in pauses(go_on, lambda: (lo, int(self._pages.state[TERMS_DONE])), MOST_STOPS):
             self._make_room()
         self._end = base + hi
 

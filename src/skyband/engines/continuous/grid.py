@@ -14,6 +14,8 @@ Paper: section 3.3 of the top-k/w model (cells of interest), and 5.1.3 (cell upd
 import numpy as np
 import numpy.typing as npt
 
+from skyband.engines.continuous.index import larger
+from skyband.engines.room import DOUBLINGS, stops
 from skyband.kernels.candidate import Candidates
 from skyband.kernels.grid import Grid, check_grid, fit_grid, n_cells
 from skyband.kernels.interest import (
@@ -101,27 +103,23 @@ class GridIndex:
 
     def _move(self, slots: Int64s, gates: Floats, n_updates: Int64s) -> None:
         slots, gates = np.ascontiguousarray(slots, np.int64), np.ascontiguousarray(gates, np.float64)
-        done = 0
-        while True:
-            done = adjust(
-                slots, gates, done, self.grid, self._interest, self._lists, self._path, self._found, n_updates
-            )
-            if done == len(slots):
-                return
+
+        def adjust_from(done: int) -> int:
+            scratch = (self._path, self._found)
+            return adjust(slots, gates, done, self.grid, self._interest, self._lists, *scratch, n_updates)
+
+        for _ in stops(adjust_from, len(slots)):
             self._lists = repacked(self._lists)
 
     def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
         """Add the pairs of publications lo to hi to `into`, publication by publication; a larger one if need be."""
-        while True:
-            lo = match(contents, lo, hi, self.grid, self._interest, self._lists, self._look, into)
-            if lo == hi:
-                return into
-            room = 2 * len(into.slot) + 64
-            into = into._replace(
-                slot=grown(into.slot, room),
-                publication=grown(into.publication, room),
-                directed=grown(into.directed, room),
-            )
+
+        def match_from(lo: int) -> int:
+            return match(contents, lo, hi, self.grid, self._interest, self._lists, self._look, into)
+
+        for _ in stops(match_from, hi, lo, DOUBLINGS):
+            into = larger(into)
+        return into
 
     @property
     def cell_updates(self) -> int:

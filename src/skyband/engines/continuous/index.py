@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband.engines.continuous.roster import Int64s
+from skyband.engines.room import ample
 from skyband.kernels.candidate import Candidates, make_candidates
 from skyband.kernels.score import Contents, Questions
 from skyband.kernels.slots import grown
@@ -38,7 +39,7 @@ class Index(Protocol):
 
 def larger(candidates: Candidates) -> Candidates:
     """The same candidates with more than twice the room."""
-    twice = make_candidates(2 * len(candidates.slot) + 64)
+    twice = make_candidates(ample(2 * len(candidates.slot), 2 * len(candidates.slot) + 64))
     n = int(candidates.length[0])
     for old, new in zip(candidates[2:], twice[2:], strict=True):
         new[:n] = old[:n]

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skyband.engines.continuous.index import larger
 from skyband.engines.continuous.lists import places_of
+from skyband.engines.room import DOUBLINGS, stops
 from skyband.kernels.candidate import Candidates
 from skyband.kernels.score import Contents
 from skyband.kernels.slots import grown
@@ -123,8 +125,7 @@ class SparseIndex:
 
     def _settle(self, slots: Int64s) -> None:
         plan(slots, self._index)
-        done = 0
-        while (done := enlist(slots, done, self._index)) < len(slots):
+        for _ in stops(lambda done: enlist(slots, done, self._index), len(slots)):
             self._enlarge_lists()
 
     def remove(self, slots: Int64s) -> None:
@@ -143,11 +144,12 @@ class SparseIndex:
 
     def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
         """Find every pair of a slot and one of the publications lo to hi that passes its gate."""
-        done = lo
-        while (done := match(self._index, contents, done, hi, self._reading, into)) < hi:
-            room = 2 * len(into.slot) + 64
-            pairs: Any = (grown(array, room) for array in into[2:])
-            into = Candidates(into.length, into.counts, *pairs)
+
+        def match_from(done: int) -> int:
+            return match(self._index, contents, done, hi, self._reading, into)
+
+        for _ in stops(match_from, hi, lo, DOUBLINGS):
+            into = larger(into)
         self._saw(hi - lo)
         return into
 

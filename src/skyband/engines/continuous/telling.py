@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.engines.continuous.roster import Int64s, Roster
+from skyband.engines.room import ample, initial
 from skyband.kernels.buffer import Told, make_told
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.order import order_by
@@ -32,7 +33,7 @@ class Telling:
 
     def __init__(self, rows: Members, room: int = 4096) -> None:
         self.rows = rows
-        self.told = make_told(room)
+        self.told = make_told(initial(room))
         self._told: list[list[npt.NDArray[Any]]] = []
 
     def reserve(self, n_changes: int) -> None:
@@ -40,11 +41,7 @@ class Telling:
         if int(self.told.length[0]) + n_changes > len(self.told.step):
             self._keep()
             if n_changes > len(self.told.step):
-                self.told = make_told(2 * n_changes)
-
-    def drain(self, n_changes: int) -> None:
-        """Take what was told if there is no room for this many more, and make that room."""
-        self.reserve(n_changes)
+                self.told = make_told(ample(n_changes, 2 * n_changes))
 
     def _keep(self) -> None:
         n = int(self.told.length[0])

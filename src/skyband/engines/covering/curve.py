@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skyband.engines.room import stops
 from skyband.kernels.curve import order_of
 from skyband.kernels.lanes import Cells
 from skyband.kernels.sfc import HEIGHT, INNER, LEAF, SIZE, Nodes, insert_all, make_array, remove_all
@@ -37,8 +38,7 @@ class Curve:
 
     def insert(self, cells: Cells, slots: Int64s) -> None:
         """Put in points, whose slots are not there yet."""
-        done = 0
-        while (done := insert_all(self.array, cells, slots, done)) < len(slots):
+        for done in stops(lambda done: insert_all(self.array, cells, slots, done), len(slots)):
             self.make_room(len(slots) - done)
 
     def remove(self, cells: Cells, slots: Int64s) -> None:

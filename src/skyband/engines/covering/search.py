@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband.engines.covering.roots import Roots
+from skyband.engines.room import stops
 from skyband.kernels.corners import LOOKED, NONE, find_covers, list_covered, make_descent
 from skyband.kernels.greedy import (
     PAUSED,
@@ -104,15 +105,17 @@ class Corners(Search):
         return found[:n]
 
     def place(self, slots: Int64s, demoting: bool = True) -> Placed:
-        roots, done = self.roots, 0
+        roots = self.roots
         cells, placement = roots.cells(slots), make_placement(len(slots), roots.curve.size if demoting else 0)
-        while True:
+
+        def place_from(done: int) -> int:
             array, axes = roots.curve.array, roots.grid.axes
-            done = place_all(array, axes, roots.points, slots, cells, done, self._descent, placement)
-            if done == len(slots):
-                n = int(placement.n_demoted[0])
-                return Placed(placement.parent, placement.demoted[:n], placement.above[:n])
+            return place_all(array, axes, roots.points, slots, cells, done, self._descent, placement)
+
+        for done in stops(place_from, len(slots)):
             roots.curve.make_room(min(len(slots) - done, roots.curve.size + 64))
+        n = int(placement.n_demoted[0])
+        return Placed(placement.parent, placement.demoted[:n], placement.above[:n])
 
     @property
     def cost(self) -> int:

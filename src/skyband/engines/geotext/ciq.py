@@ -15,6 +15,7 @@ import numpy.typing as npt
 from skyband.engines.continuous.index import Floats, larger
 from skyband.engines.continuous.lists import places_of
 from skyband.engines.continuous.roster import Int64s
+from skyband.engines.room import DOUBLINGS, pauses, stops
 from skyband.kernels.candidate import Candidates
 from skyband.kernels.ciq import (
     ALPHA,
@@ -119,14 +120,16 @@ class CiqIndex:
         """The postings of ascending slots, by slot."""
         postings = make_postings(int(self._asked.span[slots, 1].sum()) * (3 * self.depth + 1))
         room = len(self._lists.key) - int(self._lists.used[N_LISTS])
-        while not locate(slots, self._space, self._asked, self._lists, postings):
+        located = pauses(
+            lambda: locate(slots, self._space, self._asked, self._lists, postings), lambda: (0,), DOUBLINGS
+        )
+        for _ in located:
             room = 2 * room + 64
             self._renew_lists(room)
         return postings
 
     def _enter(self, postings: Postings, ends: Int64s) -> None:
-        done = 0
-        while (done := enter(postings, ends, done, self._lists)) < len(ends):
+        for done in stops(lambda done: enter(postings, ends, done, self._lists), len(ends)):
             self._lay_out(postings.of[ends[done - 1] if done else 0 :])
 
     def remove(self, slots: Int64s) -> None:
@@ -153,7 +156,11 @@ class CiqIndex:
         }
         self._reading = self._reading._replace(**cursors)
         reading = self._reading
-        while (lo := disseminate(self._space, self._asked, self._lists, contents, lo, hi, reading, into)) < hi:
+
+        def disseminate_from(lo: int) -> int:
+            return disseminate(self._space, self._asked, self._lists, contents, lo, hi, reading, into)
+
+        for _ in stops(disseminate_from, hi, lo, DOUBLINGS):
             into = larger(into)
         return into
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from skyband.engines.continuous.index import larger
 from skyband.engines.continuous.lists import places_of
+from skyband.engines.room import DOUBLINGS, stops
 from skyband.kernels.candidate import Candidates
 from skyband.kernels.dissemination import N_TALLY, VERIFIED, Found, Message, Prunings, Reading, extent_of, match
 from skyband.kernels.igpt import (
@@ -164,8 +165,12 @@ class IgptIndex:
     def _seat(self, slots: Int64s) -> Int64s:
         """Find leaves for slots; returns those whose leaf is another than is known."""
         room = min(self._n_present, len(slots) * (self.capacity + 2))
-        moved, n_moved, done = np.empty(room, np.int64), np.zeros(1, np.int64), 0
-        while (done := seat(slots, done, self.capacity, *self._index[:2], n_moved, moved)) < len(slots):
+        moved, n_moved = np.empty(room, np.int64), np.zeros(1, np.int64)
+
+        def seat_from(done: int) -> int:
+            return seat(slots, done, self.capacity, *self._index[:2], n_moved, moved)
+
+        for _ in stops(seat_from, len(slots), tries=DOUBLINGS):
             self._enlarge_tree()
         return moved[: n_moved[0]]
 
@@ -178,8 +183,8 @@ class IgptIndex:
         asks = self._index.asks
         alpha, gate = asks.gauge[slots, ALPHA], asks.gauge[slots, GATE]
         # In the order of the lists, so that most entries are put at the end of a group.
-        slots, done = slots[np.lexsort((-gate / np.maximum(1.0 - alpha, 1e-9), asks.group[slots]))], 0
-        while (done := enlist(slots, done, self._index)) < len(slots):
+        slots = slots[np.lexsort((-gate / np.maximum(1.0 - alpha, 1e-9), asks.group[slots]))]
+        for done in stops(lambda done: enlist(slots, done, self._index), len(slots)):
             self._renew_lists(int(slots[done]))
 
     def _list_anew(self) -> None:
@@ -212,8 +217,11 @@ class IgptIndex:
         if self._n_present == 0:
             return into
         self._reserve_reading(contents, lo, hi)
-        done = lo
-        while (done := match(self._index, contents, done, hi, self._prunings, self._reading, into)) < hi:
+
+        def match_from(done: int) -> int:
+            return match(self._index, contents, done, hi, self._prunings, self._reading, into)
+
+        for _ in stops(match_from, hi, lo, DOUBLINGS):
             # It stopped before it had verified anything, or when there was no room for what passed.
             if self._reading.tally[VERIFIED] == 0:
                 self._enlarge_found()

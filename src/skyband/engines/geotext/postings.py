@@ -8,6 +8,7 @@ import numpy.typing as npt
 from skyband.engines.continuous.index import larger
 from skyband.engines.continuous.lists import places_of
 from skyband.engines.continuous.roster import Int64s
+from skyband.engines.room import DOUBLINGS, pauses, stops
 from skyband.kernels.candidate import Candidates
 from skyband.kernels.order import order_by
 from skyband.kernels.posting import (
@@ -179,8 +180,7 @@ class PostingIndex:
         self._n_used += total
 
     def _post(self, slots: Int64s) -> None:
-        done = 0
-        while (done := post(slots, done, self._index)) < len(slots):
+        for _ in stops(lambda done: post(slots, done, self._index), len(slots), tries=DOUBLINGS):
             self._enlarge()
         self._sort()
 
@@ -265,7 +265,13 @@ class PostingIndex:
         n_before, n_verified = int(into.length[0]), int(self._counts[VERIFIED])
         batch = self._batch(contents, lo, hi)
         done = 0
-        while (done := self._read(done, contents, lo, batch, into)) < len(batch.places) or self._pending.n[0]:
+
+        def go_on() -> bool:
+            nonlocal done
+            done = read_all(done, self._index, contents, lo, batch, self._pending, self._counts, into)
+            return done == len(batch.places) and not self._pending.n[0]
+
+        for _ in pauses(go_on, lambda: (done,), DOUBLINGS):
             into = larger(into)
         into.counts[0] += int(self._counts[VERIFIED]) - n_verified
         found = slice(n_before, int(into.length[0]))
@@ -273,9 +279,6 @@ class PostingIndex:
         for array in (into.slot, into.publication, into.directed):
             array[found] = array[found][order]
         return into
-
-    def _read(self, done: int, contents: Contents, lo: int, batch: Batch, into: Candidates) -> int:
-        return read_all(done, self._index, contents, lo, batch, self._pending, self._counts, into)
 
     def _batch(self, contents: Contents, lo: int, hi: int) -> Batch:
         """The messages lo to hi, and their terms in order."""

@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from skyband.engines.room import ample, stops
 from skyband.kernels.boxbuild import build, check_trees, dismantle, n_packed
 from skyband.kernels.boxkeys import curve_keys, float_keys
 from skyband.kernels.boxtree import (
@@ -86,10 +87,10 @@ class Boxes:
             self._insert(tree, slots, low, high)
 
     def _insert(self, tree: int, slots: Int64s, low: Floats, high: Floats) -> None:
-        keys, done = self.keys(tree, low), 0
+        keys = self.keys(tree, low)
         order = np.argsort(keys, kind="stable")
         keys, slots, low, high = keys[order], slots[order], low[order], high[order]
-        while (done := insert_items(done, self.trees, tree, keys, slots, low, high)) < len(keys):
+        for _ in stops(lambda done: insert_items(done, self.trees, tree, keys, slots, low, high), len(keys)):
             self.grow()
         self._most[tree] = max(self._most[tree], self.size(tree))
 
@@ -178,7 +179,7 @@ def extent_of(points: Floats) -> tuple[Floats, Floats]:
 
 
 def _more(needed: int, free: int, have: int) -> int:
-    return 0 if needed <= free else max(needed - free, have // 4, 4)
+    return 0 if needed <= free else ample(needed - free, max(have // 4, 4))
 
 
 def _extended(array: ArrayT, more: int) -> ArrayT:

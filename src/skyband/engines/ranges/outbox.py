@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from skyband.engines.ranges.painter import Int64s
+from skyband.engines.room import ample, initial
 from skyband.kernels.message import Messages, make_messages
 
 ROOM = 1024
@@ -13,7 +14,7 @@ class Outbox:
     """Messages that kernels write, handed over in portions; there is more room when one needs more."""
 
     def __init__(self, dims: int) -> None:
-        self.messages = make_messages(ROOM, dims)
+        self.messages = make_messages(initial(ROOM), dims)
         self._dims = dims
         self._counts: Counter[str] = Counter()
 
@@ -38,7 +39,7 @@ class Outbox:
             yield self.messages
             self.messages.length[0] = 0
         if needed > self.room:
-            self.messages = make_messages(2 * needed, self._dims)
+            self.messages = make_messages(ample(needed, 2 * needed), self._dims)
 
     def costs(self, names: Sequence[str], calls: Int64s) -> dict[str, int]:
         """How many messages were handed over and how many calls were counted since this was last asked for."""

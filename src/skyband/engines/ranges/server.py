@@ -9,6 +9,7 @@ from skyband.engines.ranges.boxes import Boxes
 from skyband.engines.ranges.outbox import Outbox
 from skyband.engines.ranges.painter import Floats, Groups, Int64s, Objects
 from skyband.engines.ranges.sketch import Sketches
+from skyband.engines.room import pauses
 from skyband.kernels.boxkeys import float_keys
 from skyband.kernels.boxtree import Trees
 from skyband.kernels.events import (
@@ -126,11 +127,16 @@ class Server:
         given = self._changes(changes)
         progress = make_progress()
         inquiry = Inquiry(self._points, self._reported, np.zeros(0, np.int64))
-        while True:
+        missing = DONE
+
+        def go_on() -> bool:
+            nonlocal missing
             servers, audience, out = self._servers(), self._audience(), self._outbox.messages
             missing = paint_changes(given, servers, audience, inquiry, progress, self._easel, out)
-            if missing == DONE:
-                break
+            return missing == DONE
+
+        # Unlike the others, the number of slots is not known in advance, and doubles.
+        for _ in pauses(go_on, lambda: (*progress.at.tolist(), missing, len(self._reported))):
             if missing == NEEDS_NODES:
                 self._shelf.boxes.grow(1 + self.plan.servers)
             elif missing == NEEDS_SLOTS:

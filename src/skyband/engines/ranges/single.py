@@ -8,6 +8,7 @@ import numpy as np
 from skyband.engines.ranges.boxes import GROWTH, Boxes
 from skyband.engines.ranges.outbox import Outbox
 from skyband.engines.ranges.painter import Floats, Groups, Int64s, Objects
+from skyband.engines.room import DOUBLINGS, pauses
 from skyband.kernels.boxrank import Field
 from skyband.kernels.boxsearch import report
 from skyband.kernels.boxtree import insert_item, remove_item, set_coordinate
@@ -97,7 +98,7 @@ class OneByOne(ABC):
             old = float(objects.y[object])
             set_coordinate(self._boxes.trees, 0, key, object, len(point) - 1, y)
         else:
-            while not insert_item(self._boxes.trees, 0, key, object, point, point):
+            for _ in pauses(lambda: insert_item(self._boxes.trees, 0, key, object, point, point), lambda: (object,)):
                 self._boxes.grow()
         objects.x[object], objects.y[object], objects.alive[object] = point[:-1], y, True
         self._key[object] = key
@@ -105,18 +106,27 @@ class OneByOne(ABC):
 
     def _tell(self, update: Update, groups: list[int]) -> Iterator[Messages]:
         for group in groups:
-            while True:
-                start, counts = self._outbox.n, self._calls().copy()
-                enough = self._paint(update, group)
-                end = self._outbox.n
-                if enough and end <= self._outbox.room:
-                    break
-                self._outbox.messages.length[0] = start
-                self._calls()[:] = counts
-                if enough:
-                    yield from self._outbox.hand_over(end - start)
-                else:
-                    self._make_room(self._most(), more=True)
+            yield from self._tell_group(update, group)
+
+    def _tell_group(self, update: Update, group: int) -> Iterator[Messages]:
+        n_missing = 0
+
+        def succeeds() -> bool:
+            nonlocal n_missing
+            start, counts = self._outbox.n, self._calls().copy()
+            enough, end = self._paint(update, group), self._outbox.n
+            if enough and end <= self._outbox.room:
+                return True
+            self._outbox.messages.length[0] = start
+            self._calls()[:] = counts
+            n_missing = end - start if enough else 0
+            return False
+
+        for _ in pauses(succeeds, lambda: (group,), DOUBLINGS):
+            if n_missing:
+                yield from self._outbox.hand_over(n_missing)
+            else:
+                self._make_room(self._most(), more=True)
 
     def _field(self) -> Field:
         return Field(self._boxes.trees, self.objects.x, self.objects.y, self.objects.tie)

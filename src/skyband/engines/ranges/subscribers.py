@@ -1,6 +1,6 @@
 """The subscribers' side: tops that are kept from messages alone."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from skyband.engines.lexicon import Lexicon
 from skyband.engines.ranges.boxes import extent_of
 from skyband.engines.ranges.painter import Groups, Objects
 from skyband.engines.ranges.wire import read_messages
+from skyband.engines.room import pauses, stops
 from skyband.engines.scan.rows import Reserve, Rows
 from skyband.kernels.boxkeys import curve_keys
 from skyband.kernels.buffer import Stamps, check_row
@@ -135,11 +136,13 @@ class Subscribers:
 
     def tell(self, slots: Int64s, label: Int64s) -> None:
         """Tell how these rows have changed."""
-        done = 0
-        while done < len(slots):
+        buffers, stamps = self.rows.buffers, Stamps(label, 0)
+
+        def tell_from(done: int) -> int:
+            return tell_rows(done, slots, buffers, stamps, self.deliveries.pairs, self._inbox, self.telling.told)
+
+        for _ in stops(tell_from, len(slots)):
             self._make_room()
-            pairs, told = self.deliveries.pairs, self.telling.told
-            done = tell_rows(done, slots, self.rows.buffers, Stamps(label, 0), pairs, self._inbox, told)
 
     def hear(self, slots: Int64s, objects: Int64s, y: Floats, label: Int64s) -> None:
         """Let each of these slots take in an object."""
@@ -148,21 +151,31 @@ class Subscribers:
     def receive(self, messages: Messages, changes: ObjectChanges, label: Int64s) -> None:
         """Take a portion of the messages that these changes made."""
         trees, buffers, stamps = self.groups.points.trees, self.rows.buffers, Stamps(label, 0)
-        while not receive(
-            messages, changes, trees, buffers, stamps, self.deliveries.pairs, self._inbox, self.telling.told
-        ):
-            self._make_room()
+
+        def go_on() -> bool:
+            pairs, told = self.deliveries.pairs, self.telling.told
+            return receive(messages, changes, trees, buffers, stamps, pairs, self._inbox, told)
+
+        self._go_through(go_on)
 
     def finish(self, changes: ObjectChanges, label: Int64s) -> None:
         """There are no more messages from these changes: tell what is untold."""
         buffers, stamps = self.rows.buffers, Stamps(label, 0)
-        while not finish(changes, buffers, stamps, self.deliveries.pairs, self._inbox, self.telling.told):
+
+        def go_on() -> bool:
+            return finish(changes, buffers, stamps, self.deliveries.pairs, self._inbox, self.telling.told)
+
+        self._go_through(go_on)
+
+    def _go_through(self, go_on: Callable[[], bool]) -> None:
+        for _ in pauses(go_on, lambda: tuple(self._inbox.progress.tolist())):
             self._make_room()
 
     def _make_room(self) -> None:
-        most = int(self.groups.k.max(initial=1))
-        self.telling.reserve(2 * most)
-        self.deliveries.reserve(most)
+        """Give the kernel that stopped what it asked for."""
+        n_changes, n_pairs = self._inbox.wanted.tolist()
+        self.telling.reserve(n_changes)
+        self.deliveries.reserve(n_pairs)
 
     def check(self, label: Int64s) -> None:
         """Assert the invariants."""

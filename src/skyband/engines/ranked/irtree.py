@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skyband.engines.room import stops
 from skyband.kernels.irblock import RESERVE
 from skyband.kernels.irbuild import clear_all, n_nodes_at_most, n_units_at_most, plant_all
 from skyband.kernels.ircheck import check_tree
@@ -37,6 +38,8 @@ DESK = 256
 # Places of the pool for each interval, and for each dimension; trees that have come to take more are made anew.
 # Made anew they take at most 1.4 for each interval and 6 for each dimension: it is a while until the next time.
 SPREAD, APART = 2, 8
+# A change wants another number of intervals once all of them are made anew.
+TRIES = 2
 
 
 class IrForest:
@@ -99,16 +102,20 @@ class IrForest:
         n_dims = int(parts.dim[ids].max(initial=-1)) + 1
         if n_dims > self.n_dims:
             self.tree = self.tree._replace(root=_longer(self.tree.root, n_dims, NONE))
-        ends, done = _ends(parts, ids), 0
-        while (done := insert_parts(self.tree, parts, ids, ends, done, self._desk)) < len(ids):
+        ends = _ends(parts, ids)
+        inserted = stops(
+            lambda done: insert_parts(self.tree, parts, ids, ends, done, self._desk), len(ids), tries=TRIES
+        )
+        for _ in inserted:
             self._make_room(parts)
         self._tidy(parts)
 
     def remove(self, parts: Parts, ids: Int32s) -> None:
         """Take out parts, whose facts are still those that they came with; unknown ones are left out."""
         ids = np.require(ids[parts.dim[ids] < self.n_dims], np.int32)
-        ends, done = _ends(parts, ids), 0
-        while (done := remove_parts(self.tree, parts, ids, ends, done, self._desk)) < len(ids):
+        ends = _ends(parts, ids)
+        removed = stops(lambda done: remove_parts(self.tree, parts, ids, ends, done, self._desk), len(ids), tries=TRIES)
+        for _ in removed:
             self._make_room(parts)
         self._tidy(parts)
 

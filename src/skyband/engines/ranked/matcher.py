@@ -14,6 +14,7 @@ from skyband.engines.ranked.anchor import Anchors
 from skyband.engines.ranked.layers import Kind, LayeredIndex
 from skyband.engines.ranked.pool import Pool, Rows, spread
 from skyband.engines.ranked.tiers import TierIndex, planes_of
+from skyband.engines.room import DOUBLINGS, stops
 from skyband.kernels.fitting import FLAT, SUM, Rule
 from skyband.kernels.heap import Heap, make_heap
 from skyband.kernels.keys import full_scores
@@ -171,17 +172,22 @@ class Matcher:
             return found
         heap, stamp = make_heap(int(events.k.max(initial=0))), self._stamp
         self._stamp += 2 * n
-        n_matched, n_served = 0, 0 if self._n_budgets else n
-        while n_matched < n or n_served < n:
-            search = self._search(intervals, heap)
-            if n_matched < n:
-                n_matched = match_events(search, events, order, stamp, n_matched, found)
-            if n_matched == n and n_served < n:
-                n_served = match_events(search, events, order[:0], stamp + n, n_served, found)
-            self.work += search.streams.work
-            if n_matched < n or n_served < n:
-                self._room = 2 * self._room + ROOM
+        self._match(events, order, stamp, intervals, heap, found)
+        if self._n_budgets:
+            self._match(events, order[:0], stamp + n, intervals, heap, found)
         return found
+
+    def _match(self, events: Events, order: Int64s, stamp: int, intervals: bool, heap: Heap, found: Found) -> None:
+        """Match the events in this order; or, with none, serve those with budgets, in theirs."""
+
+        def match_from(done: int) -> int:
+            search = self._search(intervals, heap)
+            done = match_events(search, events, order, stamp, done, found)
+            self.work += search.streams.work
+            return done
+
+        for _ in stops(match_from, len(events.k), tries=DOUBLINGS):
+            self._room = 2 * self._room + ROOM
 
     def _match_in_tiers(self, index: TierIndex, events: Events, order: Int64s, found: Found) -> None:
         # What holds an event's interval reaches from before its lower end to behind its upper end.

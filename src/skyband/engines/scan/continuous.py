@@ -7,6 +7,7 @@ import numpy as np
 from skyband.engines.continuous.inquiry import Asked, Inquiry, signs
 from skyband.engines.continuous.roster import Deliveries, Int64s
 from skyband.engines.continuous.skeleton import Continuous, PublicationsT, SubscriptionsT
+from skyband.engines.room import pauses, stops
 from skyband.engines.scan.haunting import Haunting
 from skyband.engines.scan.rows import DEFAULT_RESERVE, Reserve, Rows
 from skyband.kernels.buffer import Stamps, check_row
@@ -34,6 +35,7 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
             dirty=np.zeros(BLOCK, np.bool_),
             heap=make_heap(64),
             counts=np.zeros(2, np.int64),
+            wanted=np.zeros(2, np.int64),
         )
 
     @property
@@ -59,27 +61,24 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
 
     def _answer(self, slots: Int64s) -> None:
         published, step = self._opened().published, self._one_step()
-        done = 0
-        while done < len(slots):
-            done = fill(slots, done, self._subscribers, published, step, self._scratch, self._telling.told)
-            if done < len(slots):
-                self._telling.drain()
+
+        def fill_from(done: int) -> int:
+            return fill(slots, done, self._subscribers, published, step, self._scratch, self._telling.told)
+
+        for _ in stops(fill_from, len(slots)):
+            self._telling.reserve(*self._scratch.wanted.tolist())
         self._count_work()
 
     def _work(self, steps: Steps, in_order: bool) -> None:
-        store, n_blocks = self._opened(), self._roster.slots.n_blocks
+        published, n_blocks = self._opened().published, self._roster.slots.n_blocks
         since = np.zeros(2, np.int64)
-        while not scan(
-            since,
-            n_blocks,
-            self._subscribers,
-            store.published,
-            steps,
-            self._scratch,
-            self._telling.told,
-            self._telling.ghosts,
-        ):
-            self._telling.drain()
+
+        def go_on() -> bool:
+            scratch, telling = self._scratch, self._telling
+            return scan(since, n_blocks, self._subscribers, published, steps, scratch, telling.told, telling.ghosts)
+
+        for _ in pauses(go_on, lambda: tuple(since.tolist())):
+            self._telling.reserve(*self._scratch.wanted.tolist())
         self._counters["scored"] += (int(steps.end[-1]) - steps.first) * self.n_subscriptions
         self._count_work()
 

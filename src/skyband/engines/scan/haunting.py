@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from skyband.engines.continuous.roster import Deliveries, Int64s
 from skyband.engines.continuous.telling import Members, Telling
+from skyband.engines.room import ample, initial
 from skyband.kernels.buffer import ENTER, make_ghosts
 from skyband.kernels.idmap import IdMap
 
@@ -21,7 +22,7 @@ class Haunting(Telling):
 
     def __init__(self, rows: Members, room: int = 4096) -> None:
         super().__init__(rows, room)
-        self.ghosts = make_ghosts(room)
+        self.ghosts = make_ghosts(initial(room))
         # Item -> the turns of those it was delivered to; and those of this verb -> the step in which the row lost it.
         self._haunted: defaultdict[int, set[int]] = defaultdict(set)
         self._fresh: dict[tuple[int, int], int] = {}
@@ -33,14 +34,7 @@ class Haunting(Telling):
         if int(self.ghosts.length[0]) + n_ghosts > len(self.ghosts.step):
             self._keep()
             if n_ghosts > len(self.ghosts.step):
-                self.ghosts = make_ghosts(2 * n_ghosts)
-
-    def drain(self, n_changes: int = 0) -> None:
-        """Take what was told and make room; more room if there was not enough for anything."""
-        if int(self.told.length[0]) == 0 and int(self.ghosts.length[0]) == 0:
-            self.reserve(2 * len(self.told.step), 2 * len(self.ghosts.step))
-        else:
-            self._keep()
+                self.ghosts = make_ghosts(ample(n_ghosts, 2 * n_ghosts))
 
     def _keep(self) -> None:
         n_ghosts = int(self.ghosts.length[0])

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from skyband.contract import Engine, pack, register, take, unpack
 from skyband.engines.continuous.roster import Deliveries
+from skyband.engines.room import pauses
 from skyband.engines.scan.haunting import Haunting
 from skyband.engines.scan.labels import labels
 from skyband.engines.scan.rows import Rows
@@ -54,7 +55,9 @@ class RangesScan(Engine[Subscriptions, Publications]):
         self._objects = Objects(np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.bool_), np.zeros(0, np.int64))
         nothing, flags = np.zeros((0, 0, BLOCK)), np.zeros(BLOCK, np.bool_)
         self._ranges = Ranges(nothing, nothing, np.zeros((0, BLOCK)), np.zeros((0, BLOCK), np.bool_))
-        self._scratch = Inside(np.zeros(0), flags, flags.copy(), make_heap(64), np.zeros(2, np.int64))
+        self._scratch = Inside(
+            np.zeros(0), flags, flags.copy(), make_heap(64), np.zeros(2, np.int64), np.zeros(2, np.int64)
+        )
 
     @property
     def n_subscriptions(self) -> int:
@@ -179,20 +182,14 @@ class RangesScan(Engine[Subscriptions, Publications]):
     def _sweep(self, changes: ObjectChanges) -> None:
         self._counters["compared"] += len(changes.object) * self.n_subscriptions
         since = np.zeros(3, np.int64)
-        self._telling.reserve(0, 4 * self._rows.roster.slots.n_slots)
-        while not sweep(
-            since,
-            self._rows.roster.slots.n_blocks,
-            self._ranges,
-            self._rows.buffers,
-            self._objects,
-            self._ids.size,
-            changes,
-            self._scratch,
-            self._telling.told,
-            self._telling.ghosts,
-        ):
-            self._telling.drain()
+        buffers, n_blocks = self._rows.buffers, self._rows.roster.slots.n_blocks
+
+        def go_on() -> bool:
+            known, scratch, telling = (self._objects, self._ids.size), self._scratch, self._telling
+            return sweep(since, n_blocks, self._ranges, buffers, *known, changes, scratch, telling.told, telling.ghosts)
+
+        for _ in pauses(go_on, lambda: tuple(since.tolist())):
+            self._telling.reserve(*self._scratch.wanted.tolist())
         self._count_work()
 
     def _count_work(self) -> None:
