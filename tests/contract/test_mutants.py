@@ -40,6 +40,12 @@ FAULTS = {
         "lo[j, i] < x[j]",
         "ranges-scan-unbounded-batch",
     ),
+    "what a row lost counts for the first life of the batch": (
+        "engines/scan/haunting.py",
+        "life = bisect_left(self._ends.get(item, ()), step)",
+        "life = 0",
+        "ranges-scan-unbounded-publication",
+    ),
     "a candidate is given up with a dominator too few": (
         "kernels/band.py",
         "full = bands.head[slot, K] * ONE_DOMINATOR",

@@ -127,5 +127,28 @@ PUBLICATIONS = {
     "ranked": _event(),
 }
 
+
+@st.composite
+def _lives(draw: st.DrawFn) -> list[Row]:
+    """One object that swings between two places, is deleted, and is born again."""
+    states: list[Row] = []
+    for n_places in draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)):
+        states += [{"x": 3.0 * (i % 2), "y": draw(st.sampled_from([0.0, 1.0]))} for i in range(n_places)]
+        states.append({"x": 0.0, "y": None})
+    return states[: draw(st.sampled_from([-1, None]))]
+
+
+@st.composite
+def batches(draw: st.DrawFn, family: str, most: int) -> list[tuple[int, Row]]:
+    """Publications without ids, each with how much later it is than the latest before it; some may be late.
+
+    Every other batch of ranges is lives of one object, none of it late: rows drawn one by one hardly ever tell an
+    object, lose it, delete it, and tell and lose it again within one batch.
+    """
+    if family == "ranges" and draw(st.booleans()):
+        return [(draw(st.integers(0, 1)), {"object": 0} | state) for state in draw(_lives())]
+    return draw(st.lists(st.tuples(st.integers(-7, 4), PUBLICATIONS[family]), min_size=1, max_size=most))
+
+
 # What a subscription of ranked may be updated with, but for its id.
 UPDATES = _revision()

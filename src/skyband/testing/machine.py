@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 
 from skyband.contract import AnyEngine, RankedEngine, Tops
 from skyband.testing.case import Case
-from skyband.testing.data import IDS, PUBLICATIONS, SUBSCRIPTIONS, UPDATES
+from skyband.testing.data import IDS, SUBSCRIPTIONS, UPDATES, batches
 from skyband.testing.limit import time_limit
 
 
@@ -84,8 +84,8 @@ class ContractMachine(RuleBasedStateMachine):
     def publish(self, data: st.DataObject) -> None:
         now = self.oracle.now or 0
         rows = []
-        for content in data.draw(st.lists(PUBLICATIONS[self.family], min_size=1, max_size=8)):
-            ts = now + data.draw(st.integers(-7, 4))
+        for delay, content in data.draw(batches(self.family, 8)):
+            ts = now + delay
             now = max(now, ts)
             rows.append({"id": data.draw(self.publication_ids), "ts": ts} | content)
         self.both("publish", rows)

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from skyband.contract import AnyEngine
-from skyband.testing.data import PUBLICATIONS, SUBSCRIPTIONS, Row
+from skyband.testing.data import SUBSCRIPTIONS, Row, batches
 
 
 class Action(NamedTuple):
@@ -30,8 +30,8 @@ def scripts(draw: st.DrawFn, family: str) -> list[Action]:
             actions.append(Action(verb, now))
         else:
             rows: list[Row] = []
-            for content in draw(st.lists(PUBLICATIONS[family], min_size=1, max_size=9)):
-                ts = now + draw(st.integers(-6, 3))
+            for delay, content in draw(batches(family, 9)):
+                ts = now + delay
                 now = max(now, ts)
                 rows.append({"id": n_published, "ts": ts} | content)
                 n_published += 1

@@ -1,5 +1,6 @@
 """Telling for rows that let go of what they delivered: nothing is delivered twice all the same."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from typing import Any
 
@@ -17,16 +18,18 @@ from skyband.kernels.idmap import IdMap
 class Haunting(Telling):
     """Remembers what was delivered to whom and is in no row any more.
 
-    Subscriptions are remembered by their turn, which is never given again, unlike their slot.
+    Subscriptions are remembered by their turn, which is never given again, unlike their slot. An item that ends and is
+    born again within a verb has several lives there, numbered from 0, and what is lost in one is no loss in the next.
     """
 
     def __init__(self, rows: Members, room: int = 4096) -> None:
         super().__init__(rows, room)
         self.ghosts = make_ghosts(initial(room))
-        # Item -> the turns of those it was delivered to; and those of this verb -> the step in which the row lost it.
+        # Item -> the turns of those it was delivered to before this verb, in the life that it had then.
         self._haunted: defaultdict[int, set[int]] = defaultdict(set)
-        self._fresh: dict[tuple[int, int], int] = {}
-        self._reborn: dict[int, list[int]] = {}
+        # Item, turn and life -> the first step of this verb in which the row lost it; item -> the steps that ended it.
+        self._fresh: dict[tuple[int, int, int], int] = {}
+        self._ends: dict[int, list[int]] = {}
 
     def reserve(self, n_changes: int, n_ghosts: int = 0) -> None:
         """Make sure that there is room for this many more."""
@@ -39,9 +42,11 @@ class Haunting(Telling):
     def _keep(self) -> None:
         n_ghosts = int(self.ghosts.length[0])
         turns = self.rows.roster.turn[self.ghosts.slot[:n_ghosts]].tolist()
-        pairs = zip(self.ghosts.item[:n_ghosts].tolist(), turns, strict=True)
-        for pair, step in zip(pairs, self.ghosts.step[:n_ghosts].tolist(), strict=True):
-            self._fresh.setdefault(pair, step)
+        items, steps = self.ghosts.item[:n_ghosts].tolist(), self.ghosts.step[:n_ghosts].tolist()
+        for item, turn, step in zip(items, turns, steps, strict=True):
+            # Rows are told only at the end of a step: what is lost in a step was delivered before anything ended in it.
+            life = bisect_left(self._ends.get(item, ()), step)
+            self._fresh.setdefault((item, turn, life), step)
         self.ghosts.length[0] = 0
         super()._keep()
         if self._haunted or self._fresh:
@@ -51,14 +56,15 @@ class Haunting(Telling):
         """What was delivered, left its row and came back is not delivered again, unless it was born again."""
         step, slot, item, op, _, _, first = columns
         for i in np.flatnonzero((op == ENTER) & first).tolist():
-            lost = self._lost(int(item[i]), int(self.rows.roster.turn[slot[i]]))
-            births = self._reborn.get(int(item[i]), ())
-            if lost is not None and lost <= step[i] and not any(lost <= birth <= step[i] for birth in births):
+            if self._is_known(int(item[i]), int(self.rows.roster.turn[slot[i]]), int(step[i])):
                 first[i] = False
 
-    def _lost(self, item: int, turn: int) -> int | None:
-        """The step in which a row lost a delivered item, -1 if that was before this verb."""
-        return -1 if turn in self._haunted.get(item, ()) else self._fresh.get((item, turn))
+    def _is_known(self, item: int, turn: int, step: int) -> bool:
+        """Whether an item that enters in this step was delivered and lost before, in the life that it has then."""
+        life = bisect_right(self._ends.get(item, ()), step)
+        if life == 0 and turn in self._haunted.get(item, ()):
+            return True
+        return self._fresh.get((item, turn, life), step + 1) <= step
 
     def remember(self, delivered: Deliveries, held: npt.NDArray[np.bool_]) -> None:
         """Note the deliveries that no row holds."""
@@ -66,9 +72,9 @@ class Haunting(Telling):
         for turn, item in zip(turns.tolist(), delivered.item[~held].tolist(), strict=True):
             self._haunted[item].add(turn)
 
-    def bear_again(self, item: int, step: int) -> None:
-        """Note that an item ended in this step: what comes under its name later is new to everyone."""
-        self._reborn.setdefault(item, []).append(step)
+    def end_life(self, item: int, step: int) -> None:
+        """Note, in the order of the steps, that an item ends in this one: under its name comes what is new to all."""
+        self._ends.setdefault(item, []).append(step)
 
     def haunted(self) -> Deliveries:
         """Deliveries that no row holds."""
@@ -96,13 +102,13 @@ class Haunting(Telling):
             haunted -= gone
 
     def _end_verb(self) -> None:
-        for item in self._reborn:
+        for item in self._ends:
             self._haunted.pop(item, None)
-        for (item, turn), step in self._fresh.items():
-            if step > max(self._reborn.get(item, (-1,))):
+        for item, turn, life in self._fresh:
+            if life == len(self._ends.get(item, ())):
                 self._haunted[item].add(turn)
         self._fresh.clear()
-        self._reborn.clear()
+        self._ends.clear()
 
     def discard(self) -> None:
         """Throw away what was told."""

@@ -176,7 +176,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
 
     def _changes_of(self, rows: Publications, objects: Int64s, end: Int64s) -> ObjectChanges:
         for change in np.flatnonzero(rows.deleted):
-            self._telling.bear_again(int(objects[change]), int(np.searchsorted(end, change, side="right")))
+            self._telling.end_life(int(objects[change]), int(np.searchsorted(end, change, side="right")))
         return ObjectChanges(objects, rows.x, rows.y, ~rows.deleted, end.astype(np.int64))
 
     def _sweep(self, changes: ObjectChanges) -> None:
