@@ -314,6 +314,14 @@ def test_many_subscriptions_at_once_and_one_by_one_have_the_same_tops() -> None:
         ({"colour": 1}, "The engine paint of the family ranges has no option 'colour'"),
         ({"shape": "round"}, "The shape is box or 1.5, not 'round'"),
         ({"shape": "1.5", "algorithm": "unicast"}, "by the algorithm sparse or dense"),
+        ({"ks": [5]}, "Only the algorithm dense is told the ks to paint for, not sparse"),
+        ({"ks": [5], "algorithm": "unicast"}, "Only the algorithm dense is told the ks to paint for, not unicast"),
+        ({"ks": 5, "algorithm": "dense"}, "ks are whole numbers from 1 to 1000000, such as .5, 20., not 5"),
+        ({"ks": "5", "algorithm": "dense"}, "ks are whole numbers from 1 to 1000000, such as .5, 20., not '5'"),
+        ({"ks": [0], "algorithm": "dense"}, "from 1 to 1000000, such as .5, 20., not 0 among them"),
+        ({"ks": [1, 1_000_001], "algorithm": "dense"}, "not 1000001 among them"),
+        ({"ks": [True], "algorithm": "dense"}, "not True among them"),
+        ({"ks": [2.0], "algorithm": "dense"}, "not 2.0 among them"),
     ],
 )
 def test_options_that_make_no_sense(options: Row, why: str) -> None:
@@ -342,7 +350,33 @@ def test_options_that_do_not_fit_the_dimensions(dims: int, options: Row, why: st
 
 def test_options_are_kept_in_a_snapshot() -> None:
     options: Row = {"algorithm": "dense", "epsilon": 0.25, "servers": 2, "sketch": None, "batch": False, "shape": "box"}
+    options["ks"] = [5, 20]
     assert through_snapshot(_open(**options))._options() == options
+
+
+@pytest.mark.parametrize("ks", [(20, 5, 5), {5, 20}, np.array([20, 5]), iter([5, 20])])
+def test_ks_are_any_whole_numbers_once_each(ks: Any) -> None:
+    assert _open("dense", ks=ks)._options()["ks"] == [5, 20]
+
+
+def test_ks_to_paint_for_outlast_a_snapshot_and_come_besides_those_that_are_asked_for() -> None:
+    both = Both(algorithm="dense", ks=[4, 1])
+
+    def painted(y: int) -> list[int]:
+        return sorted(set(both.notify([{"id": y, "ts": y, "object": 1, "x": 1.0, "y": float(y)}])["k"].to_pylist()))
+
+    assert painted(1) == [1, 4]
+    both.do("subscribe", [{"id": "ann", "k": 2, "lo": 0.0, "hi": 5.0}, {"id": "bob", "k": 4, "lo": 0.0, "hi": 5.0}])
+    assert painted(2) == [1, 2, 4]
+    both.do("resize", ["ann"], 3)
+    assert painted(3) == [1, 3, 4]
+    both.restart()
+    assert painted(4) == [1, 3, 4]
+    both.do("unsubscribe", ["ann", "bob"])
+    assert painted(5) == [1, 4]
+    both.do("subscribe", [{"id": "cyd", "k": 9, "lo": 0.0, "hi": 5.0}])
+    assert painted(6) == [1, 4, 9]
+    assert len(both.engine._groups) == 3
 
 
 def test_a_range_that_is_bounded_below_does_not_fit_the_shape() -> None:

@@ -63,6 +63,76 @@ def test_tops_from_messages_alone(dims: int, options: Row, granularity: Granular
         assert engine.counters.get(name, 0) - before.get(name, 0) == count
 
 
+KS = (1, 2, 3, 30)
+
+
+def _colliding(random: np.random.Generator, n_batches: int, dims: int) -> list[list[Row]]:
+    """Batches of changes to a few objects at a few places: ties, moves, deletions and births."""
+    rows: list[Row] = []
+    for i in range(5 * n_batches):
+        place = random.integers(0, 6, dims).astype(float).tolist()
+        y = None if random.random() < 0.2 else float(random.integers(0, 4))
+        rows.append({"id": i, "ts": i, "object": int(random.integers(0, 9)), "y": y})
+        rows[-1]["x"] = place if dims > 1 else place[0]
+    return [rows[start : start + 5] for start in range(0, len(rows), 5)]
+
+
+def _asked(random: np.random.Generator, n: int, dims: int) -> list[Row]:
+    rows = []
+    for i in range(n):
+        lo, hi = np.sort(random.choice([-np.inf, 0.0, 1.0, 2.5, 4.0, np.inf], (2, dims)), axis=0)
+        lo[1:] = -np.inf
+        ends = (lo.tolist(), hi.tolist()) if dims > 1 else (float(lo[0]), float(hi[0]))
+        rows.append({"id": i, "k": KS[i % len(KS)], "lo": ends[0], "hi": ends[1]})
+    return rows
+
+
+@pytest.mark.parametrize("granularity", ["batch", "publication"])
+@pytest.mark.parametrize("options", [{}, {"servers": 3}, {"epsilon": 0.5}, {"batch": False}, {"shape": "1.5"}], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_dense_tells_those_whom_it_does_not_know(seed: int, options: Row, granularity: Granularity) -> None:
+    random, dims = np.random.default_rng(seed), 2 if "shape" in options else 1
+    engine = _open(algorithm="dense", ks=KS, granularity=granularity, **options)
+    oracle = skyband.open("ranges", "oracle")
+    subscriptions = _asked(random, 24, dims)
+    oracle.subscribe(subscriptions)
+    afar = SubscriberTable(subscriptions, engine.top())
+    for batch in _colliding(random, 25, dims):
+        told = engine.messages(batch)
+        assert told.changes.num_rows == engine.n_subscriptions == 0
+        afar.receive(told.messages)
+        oracle.publish(batch)
+        same(afar.top(), oracle.top())
+    engine.check()
+
+
+def test_what_dense_sends_does_not_depend_on_who_is_here() -> None:
+    random = np.random.default_rng(6)
+    alone, asked = _open(algorithm="dense", ks=KS), _open(algorithm="dense", ks=KS)
+    asked.subscribe(_asked(random, 24, 1))
+    for batch in _colliding(random, 10, 1):
+        sent = alone.messages(batch).messages
+        same(sent, asked.messages(batch).messages)
+        assert set(sent["k"].to_pylist()) <= set(KS)
+
+
+def test_who_comes_later_is_answered_once_and_told_from_then_on() -> None:
+    random = np.random.default_rng(5)
+    engine, oracle = _open(algorithm="dense", ks=KS), skyband.open("ranges", "oracle")
+    batches, subscriptions = _colliding(random, 20, 1), _asked(random, 12, 1)
+    for batch in batches[:8]:
+        engine.publish(batch)
+        oracle.publish(batch)
+    for each in (engine, oracle):
+        each.subscribe(subscriptions)
+    afar = SubscriberTable(subscriptions, engine.top())
+    engine.unsubscribe([row["id"] for row in subscriptions])
+    for batch in batches[8:]:
+        afar.receive(engine.messages(batch).messages)
+        oracle.publish(batch)
+        same(afar.top(), oracle.top())
+
+
 def test_only_some_of_the_subscriptions_are_here() -> None:
     subscriptions, publications = _workload(n_subscriptions=20, n_objects=20, n_events=40, k=2, delete_share=0.2)
     rows = [row | {"k": 1 + i % 4} for i, row in enumerate(subscriptions.to_pylist())]

@@ -1,5 +1,6 @@
 """The engine of the ranges family that paints: changes become messages, and tops are kept from messages alone."""
 
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -11,7 +12,7 @@ from skyband.engines.lexicon import Lexicon
 from skyband.engines.ranges.batch import BatchServer
 from skyband.engines.ranges.boxed import Boxed
 from skyband.engines.ranges.naive import Unicast
-from skyband.engines.ranges.painter import Groups, Objects, Painter
+from skyband.engines.ranges.painter import Groups, Objects, Painter, read_ks
 from skyband.engines.ranges.server import Algorithm, Plan, Server
 from skyband.engines.ranges.sloped import Sloped
 from skyband.engines.ranges.subscribers import Subscribers
@@ -78,6 +79,10 @@ class RangesPaint(Engine[Subscriptions, Publications]):
     In more than one dimension changes go one by one, and only `"sparse"` without an epsilon and `"unicast"` are there
     for boxes. With the `shape` `"1.5"` all subscriptions have two dimensions, of which the second is open below, and
     `"dense"` and `epsilon` are there too.
+
+    `ks` are for `"dense"`, which needs to know nothing of a subscription but its k: it sends messages for these ks also
+    when nobody here asks for them, to subscriptions that are known elsewhere alone. Those here come besides, whatever
+    their k is.
     """
 
     family = "ranges"
@@ -91,6 +96,7 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         {"sketch": 2},
         {"algorithm": "dense", "epsilon": 1.0},
         {"algorithm": "dense", "servers": 2},
+        {"algorithm": "dense", "ks": (2, 40)},
     )
 
     def __init__(
@@ -102,6 +108,7 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         servers: int = 1,
         sketch: int | None = None,
         shape: Shape = "box",
+        ks: Iterable[int] = (),
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
@@ -117,6 +124,9 @@ class RangesPaint(Engine[Subscriptions, Publications]):
             raise ValueError(f"Only the algorithm sparse uses a sketch of the subscriptions, not {algorithm}.")
         if shape not in get_args(Shape):
             raise ValueError(f"The shape is {' or '.join(get_args(Shape))}, not {shape!r}.")
+        self._ks = read_ks(ks)
+        if self._ks and algorithm != "dense":
+            raise ValueError(f"Only the algorithm dense is told the ks to paint for, not {algorithm}.")
         self._plan = Plan(algorithm, epsilon, servers, sketch)
         self._shape = shape
         self._batch = batch
@@ -126,13 +136,13 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         self._make(self.settings.dims or (1 if shape == "box" else 2))
 
     def _options(self) -> dict[str, Any]:
-        return self._plan._asdict() | {"batch": self._batch, "shape": self._shape}
+        return self._plan._asdict() | {"batch": self._batch, "shape": self._shape, "ks": list(self._ks)}
 
     def _make(self, dims: int) -> None:
         """Everything that depends on the number of dimensions, with nothing in it."""
         check_plan(self._plan, self._shape, dims)
         self._objects = Objects(dims)
-        self._groups = Groups(dims)
+        self._groups = Groups(dims, self._ks)
         self._subscribers = Subscribers(self._groups)
         self._painter = self._make_painter()
 

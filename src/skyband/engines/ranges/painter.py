@@ -1,6 +1,6 @@
 """The painter: turns changes of objects into messages, each a box of the subscription space and what is new in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +10,7 @@ from skyband.engines.ranges.boxes import Boxes
 from skyband.kernels.message import Messages
 from skyband.kernels.slots import grown
 from skyband.kernels.sweep import ObjectChanges
+from skyband.model import LARGEST_K
 
 Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
@@ -44,16 +45,32 @@ class Objects:
         self.n = n
 
 
+def read_ks(given: object) -> tuple[int, ...]:
+    """The ks to paint for, in order and once each; a ValueError says what is none."""
+    what = f"ks are whole numbers from 1 to {LARGEST_K}, such as [5, 20]"
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(f"{what}, not {given!r}.")
+    ks = list(given)
+    for k in ks:
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= LARGEST_K:
+            raise ValueError(f"{what}, not {k!r} among them.")
+    return tuple(sorted({int(k) for k in ks}))
+
+
 class Groups:
     """The points of subscriptions, a tree of them for every k; the number of a group is that of its tree.
 
-    A group that became empty is given to another k when one is needed.
+    A group that became empty is given to another k when one is needed. Groups of `ks` are in use with nobody in them,
+    too: for subscriptions elsewhere, of which nothing is known but their k.
     """
 
-    def __init__(self, dims: int) -> None:
+    def __init__(self, dims: int, ks: Iterable[int] = ()) -> None:
         self.points = Boxes(2 * dims, 0, order="curve")
         self.k = np.zeros(0, np.int64)
         self._of: dict[int, int] = {}
+        self._ks = frozenset(ks)
+        for k in sorted(self._ks):
+            self.of(k)
 
     def __len__(self) -> int:
         return len(self.k)
@@ -66,7 +83,7 @@ class Groups:
 
     def _vacancy(self, k: int) -> int:
         for before, group in self._of.items():
-            if self.points.size(group) == 0:
+            if not self._is_used(before, group):
                 del self._of[before]
                 self.k[group] = k
                 return group
@@ -74,19 +91,23 @@ class Groups:
         return self.points.new_tree()
 
     def in_use(self) -> list[int]:
-        """The groups that have subscriptions, by k."""
-        return [group for _, group in sorted(self._of.items()) if self.points.size(group)]
+        """The groups to paint for, by k: those that have subscriptions, and those of `ks`."""
+        return [group for k, group in sorted(self._of.items()) if self._is_used(k, group)]
+
+    def _is_used(self, k: int, group: int) -> bool:
+        return k in self._ks or self.points.size(group) > 0
 
     def check(self) -> None:
         """Assert the invariants."""
         self.points.check()
         for k, group in self._of.items():
             assert self.k[group] == k
+        assert self._ks <= self._of.keys()
         assert sorted(self._of.values()) == list(range(len(self.k)))
 
 
 class Painter(Protocol):
-    """Makes messages of changes, for every group that has subscriptions.
+    """Makes messages of changes, for every group that is in use.
 
     It is made with `objects` and `groups`, which it shares with the engine: it indexes the objects that are alive then,
     and may read the points of subscriptions from the groups' trees, which are up to date whenever it is called.
