@@ -139,15 +139,16 @@ def _lives(draw: st.DrawFn) -> list[Row]:
 
 
 @st.composite
-def batches(draw: st.DrawFn, family: str, most: int) -> list[tuple[int, Row]]:
-    """Publications without ids, each with how much later it is than the latest before it; some may be late.
+def batches(draw: st.DrawFn, family: str, most: int) -> list[tuple[st.SearchStrategy[int], Row]]:
+    """Publications without ids, each with what draws how much later it is than the latest before it; some may be late.
 
     Every other batch of ranges is lives of one object, none of it late: rows drawn one by one hardly ever tell an
     object, lose it, delete it, and tell and lose it again within one batch.
     """
     if family == "ranges" and draw(st.booleans()):
-        return [(draw(st.integers(0, 1)), {"object": 0} | state) for state in draw(_lives())]
-    return draw(st.lists(st.tuples(st.integers(-7, 4), PUBLICATIONS[family]), min_size=1, max_size=most))
+        return [(st.integers(0, 1), {"object": 0} | state) for state in draw(_lives())]
+    contents = draw(st.lists(PUBLICATIONS[family], min_size=1, max_size=most))
+    return [(st.integers(-7, 4), content) for content in contents]
 
 
 # What a subscription of ranked may be updated with, but for its id.

@@ -84,8 +84,8 @@ class ContractMachine(RuleBasedStateMachine):
     def publish(self, data: st.DataObject) -> None:
         now = self.oracle.now or 0
         rows = []
-        for delay, content in data.draw(batches(self.family, 8)):
-            ts = now + delay
+        for delays, content in data.draw(batches(self.family, 8)):
+            ts = now + data.draw(delays)
             now = max(now, ts)
             rows.append({"id": data.draw(self.publication_ids), "ts": ts} | content)
         self.both("publish", rows)

@@ -30,8 +30,8 @@ def scripts(draw: st.DrawFn, family: str) -> list[Action]:
             actions.append(Action(verb, now))
         else:
             rows: list[Row] = []
-            for delay, content in draw(batches(family, 9)):
-                ts = now + delay
+            for delays, content in draw(batches(family, 9)):
+                ts = now + draw(delays)
                 now = max(now, ts)
                 rows.append({"id": n_published, "ts": ts} | content)
                 n_published += 1
