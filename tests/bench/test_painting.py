@@ -90,6 +90,8 @@ def test_costs_keep_their_promises(k: int) -> None:
     assert told["Unicast"]["bytes"] == pytest.approx(16 * told["Unicast"]["affected"])
     assert told["Unicast"]["messages"] == told["Unicast"]["received"]
     assert told["Paint-Dense"]["bytes"] == pytest.approx(24 * told["Paint-Dense"]["messages"])
+    for each in exact:
+        assert each["sent_bytes"] == pytest.approx(72 * each["messages"])
     assert told["Paint-Sparse"]["messages"] <= told["Paint-Dense"]["messages"]
     assert told["Paint-Sparse"]["min_y"] <= told["Paint-Dense"]["min_y"]
     assert {each["first_k"] for name, each in told.items() if name != "CN-Relax"} == {2.0}
@@ -98,7 +100,7 @@ def test_costs_keep_their_promises(k: int) -> None:
     for name in ("Paint-Dense(1)", "Paint-Sparse(1)", "CN-Relax"):
         assert told[name]["affected"] >= told["Paint-Dense"]["affected"]
     assert told["CN-Relax"]["messages"] == 1.0
-    assert "bytes" not in told["CN-Relax"]
+    assert not {"bytes", "sent_bytes"} & told["CN-Relax"].keys()
     assert all(row["measures"]["events"] == 20 and len(row["latencies"]) == 2 for row in rows.values())
     assert rows["Unicast"]["measures"]["ratio_us"] == 1.0
 

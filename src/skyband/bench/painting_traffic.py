@@ -12,11 +12,15 @@ from skyband.bench.painting_view import APPROACH, EVENTS, MICROSECONDS, K, Scale
 from skyband.bench.paper import average
 from skyband.bench.row import Row
 from skyband.engines.ranges.painter import Floats, Int64s
+from skyband.engines.ranges.wire import message_bytes
 from skyband.kernels.boxsearch import report
 from skyband.kernels.message import Messages
 from skyband.kernels.sweep import ObjectChanges
 from skyband.overlay import Network, Zones, internet
 from skyband.workload.seed import Part, generator
+
+# What travels here is of one dimension.
+SENT = message_bytes(1)
 
 
 class Paths:
@@ -76,19 +80,21 @@ class Carried(Trial):
         at, told = slice(since, self.n_done), super().measures(since)
         if self.approach.algorithm != "relax":
             told |= self.paths.to_server(at)
-        return told | _traffic(MESSAGE_BYTES * self.overlay[at], MESSAGE_BYTES * self.ip[at])
+        return told | _traffic(self.overlay[at], self.ip[at], MESSAGE_BYTES)
 
     def completed(self, dense: Trial, since: int) -> dict[str, float]:
         """The measures of Unicast over all changes that Paint-Dense has seen."""
         told, at = super().completed(dense, since), slice(since, dense.n_done)
         if isinstance(dense, Carried):
             told |= self.paths.to_server(at) | average("straight_ip_bytes", UNICAST_BYTES * dense.straight[at])
-            told |= _traffic(UNICAST_BYTES * dense.alone_overlay[at], UNICAST_BYTES * dense.alone_ip[at])
+            told |= _traffic(dense.alone_overlay[at], dense.alone_ip[at], UNICAST_BYTES)
         return told
 
 
-def _traffic(overlay: Floats, ip: Floats) -> dict[str, float]:
-    return average("overlay_bytes", overlay) | average("ip_bytes", ip)
+def _traffic(overlay: Floats, ip: Floats, unit: int) -> dict[str, float]:
+    """Links as bytes, in the paper's unit and of messages as they are sent."""
+    told = average("overlay_bytes", unit * overlay) | average("ip_bytes", unit * ip)
+    return told | average("overlay_sent", SENT * overlay) | average("ip_sent", SENT * ip)
 
 
 def carried(
@@ -106,15 +112,18 @@ def carried(
 TRAFFIC: tuple[Column, ...] = (
     K,
     APPROACH,
-    shown("overlay bytes", "overlay_bytes"),
+    shown("overlay bytes, paper's unit", "overlay_bytes"),
     relative("ratio", "overlay_bytes"),
-    shown("IP bytes", "ip_bytes"),
+    shown("IP bytes, paper's unit", "ip_bytes"),
     relative("ratio of IP bytes", "ip_bytes"),
-    shown("IP bytes if sent straight", "straight_ip_bytes"),
-    shown("overlay bytes to the server", "way_overlay"),
-    shown("IP bytes to the server", "way_ip"),
+    shown("overlay bytes as sent", "overlay_sent"),
+    shown("IP bytes as sent", "ip_sent"),
+    shown("IP bytes if sent straight, paper's unit", "straight_ip_bytes"),
+    shown("overlay bytes to the server, paper's unit", "way_overlay"),
+    shown("IP bytes to the server, paper's unit", "way_ip"),
     shown("messages", "messages"),
-    shown("bytes from the server", "bytes"),
+    shown("bytes from the server, paper's unit", "bytes"),
+    shown("bytes from the server as sent", "sent_bytes"),
     MICROSECONDS,
     EVENTS,
 )
@@ -123,6 +132,13 @@ TRAFFIC: tuple[Column, ...] = (
 def traffic_plots(figure: str, of: Sequence[str]) -> tuple[Plot, ...]:
     """Parts a and b of a figure."""
     return tuple(
-        plot(letter, f"{figure}({letter}): {name} traffic for a change", "k", measure, "bytes a change", of=of)
+        plot(
+            letter,
+            f"{figure}({letter}): {name} traffic for a change",
+            "k",
+            measure,
+            "bytes a change, paper's unit",
+            of=of,
+        )
         for letter, name, measure in (("a", "overlay", "overlay_bytes"), ("b", "IP", "ip_bytes"))
     )

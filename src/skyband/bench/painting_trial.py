@@ -22,11 +22,13 @@ from skyband.bench.painting import DENSE, SEED, Approach, Crowd, Setting, World,
 from skyband.bench.paper import average
 from skyband.bench.row import Row, measured
 from skyband.engines.ranges.painter import Floats, Int64s
+from skyband.engines.ranges.wire import message_bytes
 from skyband.kernels.message import Messages
 from skyband.kernels.reception import count_each
 from skyband.kernels.sweep import ObjectChanges
 
-# Four bytes for each of six numbers; Unicast says whom it is for in place of where. The paper's figures are multiples.
+# The paper's unit, of which its figures are multiples: four bytes for each of six numbers; Unicast says whom it is for
+# in place of where. What is really sent takes more, see `message_bytes`.
 MESSAGE_BYTES = 24
 UNICAST_BYTES = 16
 # 1.5 dimensions need two more sides of a box and one more number for the place.
@@ -56,13 +58,19 @@ class Ledger(NamedTuple):
     affected: Floats
     asked: Floats
 
-    def measures(self, at: slice, algorithm: str, size: int = MESSAGE_BYTES) -> dict[str, float]:
-        """What a change took on average; CN-Relax has no server that would send bytes."""
+    def measures(self, at: slice, algorithm: str, dims: int) -> dict[str, float]:
+        """What a change took on average; CN-Relax has no server that would send bytes.
+
+        `bytes` are in the paper's unit, `sent_bytes` those of the messages as they are sent.
+        """
+        size = MESSAGE_BYTES if dims == 1 else SLOPED_BYTES
         named = {"messages": self.messages, "received": self.received, "affected": self.affected}
         if algorithm == "unicast":
             named |= {"bytes": UNICAST_BYTES * self.affected}
         elif algorithm != "relax":
             named |= {"bytes": size * self.messages}
+        if algorithm != "relax":
+            named |= {"sent_bytes": message_bytes(dims) * self.messages}
         told = {f"{name}_max": float(values[at].max()) for name, values in named.items()}
         for name, values in named.items():
             told |= average(name, values[at])
@@ -123,9 +131,9 @@ class Trial:
 
     def measures(self, since: int) -> dict[str, float]:
         """What a change took on average, from change `since` on."""
-        n, size = self.n_done - since, MESSAGE_BYTES if self.world.x.shape[1] == 1 else SLOPED_BYTES
+        n, dims = self.n_done - since, self.world.x.shape[1]
         told = {name: count / n for name, count in sorted(self.calls.items())}
-        told |= self.ledger.measures(slice(since, self.n_done), self.approach.algorithm, size)
+        told |= self.ledger.measures(slice(since, self.n_done), self.approach.algorithm, dims)
         return told | {"events": float(n), "timed": float(n), "us": sum(self.latencies) / n / 1e3}
 
     def completed(self, dense: "Trial", since: int) -> dict[str, float]:
@@ -134,7 +142,11 @@ class Trial:
         As in the paper, a call of min_y is counted for each subscription that it looks at.
         """
         whole, at = dense.ledger._replace(messages=dense.ledger.received), slice(since, dense.n_done)
-        told = self.measures(since) | whole.measures(at, "unicast") | average("min_y", whole.asked[at])
+        told = (
+            self.measures(since)
+            | whole.measures(at, "unicast", self.world.x.shape[1])
+            | average("min_y", whole.asked[at])
+        )
         return told | {"events": float(dense.n_done - since)}
 
 

@@ -26,10 +26,11 @@ BENCHMARK = Benchmark(
     columns=(
         K,
         APPROACH,
-        shown("bytes", "bytes"),
+        shown("bytes, paper's unit", "bytes"),
+        shown("bytes as sent", "sent_bytes"),
         relative("ratio", "bytes"),
         shown("messages", "messages"),
-        shown("most bytes", "bytes_max"),
+        shown("most bytes, paper's unit", "bytes_max"),
         MICROSECONDS,
         EVENTS,
     ),

@@ -22,7 +22,8 @@ BENCHMARK = Benchmark(
         *beside("snap", "snap", by_k(SNAP, M)),
         MICROSECONDS,
         RATIO,
-        shown("bytes from the server", "bytes"),
+        shown("bytes from the server, paper's unit", "bytes"),
+        shown("bytes from the server as sent", "sent_bytes"),
         EVENTS,
     ),
     plots=(

@@ -3,6 +3,10 @@
 A message reaches the subscriptions to the best `k` whose range [l, r] has, in every dimension, l_out < l <= l_in and
 r_in <= r < r_out. It tells that `object` is at `x` with `y` now, or, where y is null, that it is gone.
 An infinite end of a range counts as the farthest finite number, since objects lie at finite places.
+
+Sides are 8-byte numbers, and have to be: a box may be as tight as the subscriptions in it, and one that is rounded to
+4-byte numbers may reach others, or nobody. So a message takes more than the 24 bytes of the ranges paper, which counts
+six numbers of 4 bytes; `message_bytes` says what it takes here.
 """
 
 from typing import Any, NamedTuple
@@ -14,6 +18,20 @@ import pyarrow as pa
 from skyband.kernels.message import GONE, Floats, Messages, make_messages
 
 SIDES = ("l_in", "r_in", "l_out", "r_out")
+
+
+# A number of the table, an integer id included, and the offset that a list takes besides its numbers.
+NUMBER, OFFSET = 8, 4
+
+
+def message_bytes(dims: int, ids: int = 2 * NUMBER) -> int:
+    """The bytes of a message as it is sent, a row of the table; `ids` are those of its two ids, integers by default.
+
+    What a whole table takes besides, its head and a bit a row for y, is not in it: batches share that.
+    """
+    n_places = len(SIDES) + 1
+    offsets = 0 if dims == 1 else n_places * OFFSET
+    return NUMBER * (n_places * dims + len(("k", "y"))) + offsets + ids
 
 
 class Wired(NamedTuple):
