@@ -1,12 +1,13 @@
 """Bad files: one clear sentence, an exit code that is not 0, and no half-written output."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.calling import failure, files
+from tests.cli.calling import document, failure, files
 
 Spoil = Callable[[str], str]
 
@@ -79,16 +80,37 @@ def half(path: Path) -> None:
         ("folder.parquet", Path.mkdir, "is a folder, not a file."),
         ("folder.csv", Path.mkdir, "is a folder, not a file."),
         ("bytes.csv", lambda path: path.write_bytes(b"id,ts\n\xff,1\n"), "is not UTF-8 text"),
+        ("long.csv", lambda path: path.write_text("x" * 200_000), 'need the column "id" (columns found: xxx'),
+        (
+            "open.csv",
+            lambda path: path.write_text('id,ts,point\n1,1,"[1.0]\n'),
+            "a quotation mark that is never closed",
+        ),
+        ("nul.csv", lambda path: path.write_bytes(b"i\0d\0,\0t\0s\0"), "has NUL bytes in its header"),
         ("half.ndjson.gz", lambda path: path.write_bytes(b"\x1f\x8b"), "is not a gzip file, or not all of it"),
     ],
 )
 def test_bad_files(name: str, spoil: Callable[[Path], Any], said: str, tmp_path: Path) -> None:
     words = spoiled(tmp_path, name, spoil)
-    message = failure("replay", *words, "--out", tmp_path / "out.parquet")
+    message = failure("replay", "window", *words, "--out", tmp_path / "out.parquet")
     assert said in message
     assert name in message
     left = {each.name for each in tmp_path.iterdir()} - {name}
     assert left == {"publications.parquet", "subscriptions.parquet"}
+
+
+def test_a_long_cell_is_one_rejected_row(tmp_path: Path) -> None:
+    long = "x" * 200_000
+    lines = [f"id,ts,point,{long}", '1,1,"[1.0,1.0]",', f"2,2,{long},", '3,3,"[2.0,2.0]",', "\0,4,,"]
+    words = spoiled(tmp_path, "long.csv", lambda path: path.write_text("\n".join(lines)))
+    rejects = tmp_path / "rejects.ndjson"
+    done = document("replay", "window", *words, "--on-error", "collect", "--rejects", rejects)
+    assert (done["n_publications"], done["n_rejected"]) == (2, 2)
+    told = [json.loads(line) for line in rejects.read_text().splitlines()]
+    assert [(row["row"], row["column"], row["reason"]) for row in told] == [
+        (2, "point", "point must be a list of numbers"),
+        (4, "id", "the cell holds a NUL byte"),
+    ]
 
 
 def test_bad_targets_are_found_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from skyband.model.csv_file import read_csv
 from skyband.model.family import FAMILIES, Parse
 from skyband.model.memory import table_of
 from skyband.model.reject import MissingColumn, OnError, Reject, Rejected, UnreadableFile
 from skyband.model.settings import Settings
 from skyband.model.sieve import Parsed
-from skyband.model.text_file import Reading, read_csv, read_json_array, read_ndjson
+from skyband.model.text_file import Reading, read_json_array, read_ndjson
 from skyband.model.typed import typed
 from skyband.model.write import write_table
 

@@ -53,6 +53,12 @@ def shorten(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
 
 
+def short_name(name: str) -> str:
+    """The name of a column, on one line and cut to a length that fits a message."""
+    plain = name if name.isprintable() else repr(name)[1:-1]
+    return plain if len(plain) <= LONGEST_VALUE else plain[: LONGEST_VALUE - 3] + "..."
+
+
 def rejects_table(rejects: Sequence[Reject]) -> pa.Table:
     """The rejects as an Arrow table, one row each."""
     schema = pa.schema([("row", pa.int64()), ("column", pa.string()), ("value", pa.string()), ("reason", pa.string())])

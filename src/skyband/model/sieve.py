@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from skyband.model.cell import decode, mark_of
-from skyband.model.reject import MissingColumn, Reject, shorten
+from skyband.model.reject import MissingColumn, Reject, short_name, shorten
 
 RowsT = TypeVar("RowsT")
 ScalarT = TypeVar("ScalarT", bound=np.generic)
@@ -50,7 +50,7 @@ class Sieve:
         for name in names:
             if not self._nameless and not any(self.has(choice) for choice in name.split(" or ")):
                 wanted = " or ".join(f'"{choice}"' for choice in name.split(" or "))
-                found = ", ".join(self.table.column_names) or "none"
+                found = ", ".join(map(short_name, self.table.column_names)) or "none"
                 raise MissingColumn(f"{self._what()} need the column {wanted} (columns found: {found}).")
 
     def _what(self) -> str:

@@ -1,6 +1,5 @@
-"""Reading CSV and NDJSON: what pyarrow reads at once, and line by line what it cannot."""
+"""Reading NDJSON and JSON: what pyarrow reads at once, and line by line what it cannot."""
 
-import csv
 import io
 import json
 from typing import Any, NamedTuple
@@ -8,11 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.json
 from numpy.typing import NDArray
 
-from skyband.model.cell import column_of, marked
+from skyband.model.cell import column_of
 from skyband.model.reject import Reject, UnreadableFile, shorten
 from skyband.model.scalar import EXACT
 
@@ -27,54 +25,6 @@ class Reading(NamedTuple):
     table: pa.Table
     rejects: list[Reject]
     row_numbers: NDArray[np.int64]
-
-
-def read_csv(data: bytes, name: str) -> Reading:
-    """A CSV file with a header; every cell stays text until a family says what it should be."""
-    names = _header(data, name)
-    rejects: list[Reject] = []
-
-    def set_aside(row: Any) -> str:
-        reason = f"the row has {row.actual_columns} cells where the header has {row.expected_columns}"
-        rejects.append(Reject(row.number - 1, "", shorten(row.text), reason))
-        return "skip"
-
-    try:
-        table = _parse_csv(data, names, set_aside)
-    except pa.ArrowInvalid as error:
-        raise UnreadableFile(f"{name} is not a readable CSV file: {error}.") from None
-    table = pa.Table.from_arrays(table.columns, schema=pa.schema([marked(column, "csv") for column in names]))
-    numbers = np.arange(1, table.num_rows + len(rejects) + 1)
-    return Reading(table, rejects, np.delete(numbers, [reject.row - 1 for reject in rejects]))
-
-
-def _header(data: bytes, name: str) -> list[str]:
-    if data.count(b'"') % 2:
-        raise UnreadableFile(f"{name} has a quotation mark that is never closed.")
-    lines = csv.reader(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", newline=""))
-    names = next((cells for cells in lines if cells), None)
-    if names is None:
-        raise UnreadableFile(f"{name} is empty; a CSV file begins with a header that names its columns.")
-    twice = next((column for column in names if names.count(column) > 1), None)
-    if twice is not None:
-        raise UnreadableFile(f'{name} has two columns named "{twice}".')
-    return names
-
-
-def _parse_csv(data: bytes, names: list[str], set_aside: Any) -> pa.Table:
-    # Rows are numbered for the handler only without threads; a large block keeps long rows whole.
-    read = pa.csv.ReadOptions(use_threads=False, block_size=min(max(len(data) + 2, 1 << 20), 1 << 30))
-    return pa.csv.read_csv(
-        io.BytesIO(data + b"\n"),
-        read_options=read,
-        parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=set_aside),
-        convert_options=pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()),
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-            null_values=[""],
-        ),
-    )
 
 
 def read_ndjson(data: bytes) -> Reading:

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
+from skyband.model.csv_file import read_csv
 from skyband.model.reject import LONGEST_VALUE, UnreadableFile
-from skyband.model.text_file import read_csv
 from skyband.pipeline.json_rows import json_rows
 
 ROWS_AT_ONCE = 10_000
