@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 from skyband.contract import Granularity, find_engine
 from skyband.model import FAMILIES, UNBOUNDED, Bounds, Settings, Window, WindowKind
+from skyband.pipeline.place import place_name
 from skyband.scoring import Words
 
 IDS = ("text", "integers")
@@ -36,6 +37,10 @@ class Endpoint(NamedTuple):
         """The endpoint in a few words, for people; what may be secret is left out."""
         told = [str(self.options[name]) for name in ("path", "topic", "table") if name in self.options]
         return " ".join([self.format, *told])
+
+    def place(self) -> str:
+        """A name for where the endpoint leads, another one for any other place; no secret is part of it."""
+        return place_name(self.format, self.options)
 
 
 class Ids(NamedTuple):
@@ -176,8 +181,17 @@ def check_config(config: Config) -> None:
         raise BadConfiguration(f"The family {config.family} has no words: leave the key out.")
     if config.tops and config.family == "ranked":
         raise BadConfiguration("Ranked subscriptions have no standing answer, so there are no tops to deliver.")
+    for key, endpoints in (("changes", config.changes), ("tops", config.tops)):
+        _check_places(key, endpoints)
     if "on_error" in config.options or "granularity" in config.options:
         raise BadConfiguration("options: on_error and granularity are not options of the engine here.")
+
+
+def _check_places(key: str, endpoints: tuple[Endpoint, ...]) -> None:
+    places = [endpoint.place() for endpoint in endpoints]
+    for number, endpoint in enumerate(endpoints):
+        if places[number] in places[:number]:
+            raise BadConfiguration(f"{key}: two sinks lead to the same place ({endpoint.describe()}): give it once.")
 
 
 def _known(what: str, given: Mapping[Any, Any], names: tuple[str, ...]) -> None:

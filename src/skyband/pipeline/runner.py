@@ -9,7 +9,6 @@ import json
 import os
 import secrets
 import time
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from skyband.model import WindowKind
 from skyband.pipeline import stages
 from skyband.pipeline.config import Config
 from skyband.pipeline.merge import delivered_schema, merged, merged_tops
+from skyband.pipeline.progress import sink_folders
 from skyband.pipeline.shape import Shape
 from skyband.pipeline.sinks import Sink, What, open_sink
 from skyband.pipeline.state import ROUTER, Commit, State, StateError, move, write_parquet
@@ -104,11 +104,8 @@ class Runner:
         kinds: tuple[What, What] = ("changes", "tops")
         for what, endpoints in zip(kinds, (self.config.changes, self.config.tops), strict=True):
             schema = delivered_schema(self.shape) if what == "changes" else self.shape.rankings()
-            for endpoint in endpoints:
-                # Named by where it leads, so that sinks may be given in another order.
-                name = f"{what}-{zlib.crc32(endpoint.describe().encode()):08x}"
-                folder = self.state.folder / "sinks" / name
-                folder.mkdir(parents=True, exist_ok=True)
+            folders = sink_folders(self.state, what, endpoints)
+            for endpoint, folder in zip(endpoints, folders, strict=True):
                 self._sinks.append((what, open_sink(endpoint, what, spark=self.spark, folder=folder, schema=schema)))
 
     def close(self) -> None:

@@ -12,15 +12,14 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from skyband.model.write import ENCODER, json_rows
 from skyband.pipeline.kafka import add_kafka
-from skyband.pipeline.sinks.folder import place_json
+from skyband.pipeline.sinks.kafka_progress import Progress, note, read_progress
 from skyband.pipeline.sinks.kafka_topic import Offsets, Topic
 from skyband.pipeline.sinks.sink import SinkFailed, Staged
 
@@ -29,15 +28,6 @@ if TYPE_CHECKING:
 
 MESSAGE = pa.schema([("key", pa.string()), ("value", pa.string())])
 MESSAGES_AT_ONCE = 10_000
-
-
-class Progress(NamedTuple):
-    """The last batch that was begun in a topic, whether all of it was written, and how far the topic went before."""
-
-    topic: str
-    batch: int = -1
-    done: bool = True
-    offsets: Mapping[int, int] = MappingProxyType({})
 
 
 class KafkaSink:
@@ -55,14 +45,14 @@ class KafkaSink:
         self._spark = spark
         self._topic = Topic(spark, servers, topic, options)
         self._what = what
-        self._path = private / "kafka.json"
+        self._private = private
         self._schema = pa.schema([])
         self._progress = Progress(topic)
 
     def open(self, schema: pa.Schema) -> None:
         """See that the broker answers, and make the topic if it is not there."""
         self._schema = schema
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._private.mkdir(parents=True, exist_ok=True)
         self._progress = self._read_progress()
         add_kafka(self._spark)
         self._topic.load_clients()
@@ -105,14 +95,9 @@ class KafkaSink:
         return f"The kafka sink of {self._what} in topic {self._topic.name}"
 
     def _read_progress(self) -> Progress:
-        try:
-            document = json.loads(self._path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return Progress(self._topic.name)
-        offsets = {int(partition): offset for partition, offset in document.pop("offsets").items()}
-        found = Progress(offsets=offsets, **document)
-        if found.topic == self._topic.name:
-            return found
+        found = read_progress(self._private)
+        if found is None or found.topic == self._topic.name:
+            return found or Progress(self._topic.name)
         if not found.done:
             raise ValueError(
                 f"Batch {found.batch} was begun in topic {found.topic} and is to be finished there, not in "
@@ -121,7 +106,7 @@ class KafkaSink:
         return Progress(self._topic.name)
 
     def _note(self, progress: Progress) -> None:
-        place_json(self._path, {**progress._asdict(), "offsets": dict(progress.offsets)})
+        note(self._private, progress)
         self._progress = progress
 
     def _send_once(self, batch: int, rows: pa.Table) -> None:
