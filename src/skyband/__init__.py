@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from skyband.contract import AnyEngine, Granularity, Tops
     from skyband.engines.covering import CoverSet, Domain
-    from skyband.model import Bounds, OnError, Rejected, Window, WordModel, show
+    from skyband.model import Bounds, OnError, Rejected, Window, WindowLike, WordModel, show
     from skyband.scoring import Words
 
 __version__ = "0.1.0"
@@ -54,7 +54,7 @@ def open(
     family: str,
     engine: str = "scan",
     *,
-    window: "Window | None" = None,
+    window: "WindowLike" = None,
     bounds: "Bounds | None" = None,
     words: "WordModel | None" = None,
     granularity: "Granularity" = "batch",
@@ -63,17 +63,17 @@ def open(
 ) -> "AnyEngine":
     """An empty engine for a family of subscriptions: window, geotext, ranges or ranked.
 
-    `window` is the window of subscriptions that bring none of their own; without it nothing expires. `bounds` is the
+    `window` is the window of subscriptions that bring none of their own, or a duration such as "10m"; without it
+    nothing expires. `bounds` is the
     space of geotext, `words` weighs its texts. `granularity` says what changes are netted over. Options that only one
     engine has, such as `k` and `matching` of ranked, are passed on.
     """
     from skyband.contract import find_engine
     from skyband.model import Settings
 
-    if family == "covering":
+    if isinstance(family, str) and family == "covering":
         raise ValueError("Covering subscriptions have no tops: skyband.CoverSet() keeps them.")
-    plain = Settings()
-    settings = plain._replace(window=window or plain.window, bounds=bounds or plain.bounds, words=words)
+    settings = Settings(window=window, bounds=bounds, words=words)
     found = find_engine(family, engine)
     try:
         return found(settings, granularity=granularity, on_error=on_error, **options)

@@ -232,17 +232,17 @@ def test_bad_rows_are_named_and_change_nothing() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"search": "hilbert"}, "no search 'hilbert'"),
+        ({"search": "hilbert"}, "search is corners, jumps or greedy, not 'hilbert'"),
         ({"epsilon": 0.1}, "corners is exact"),
-        ({"curve": "peano"}, "no curve 'peano'"),
+        ({"curve": "peano"}, "curve is z or hilbert, not 'peano'"),
         ({"search": "jumps", "curve": "hilbert"}, "along the Z curve"),
-        ({"search": "greedy", "epsilon": 1.0}, "less than 1"),
-        ({"search": "greedy", "epsilon": float("nan")}, "less than 1"),
+        ({"search": "greedy", "epsilon": 1.0}, "epsilon is a number of at least 0 and below 1"),
+        ({"search": "greedy", "epsilon": float("nan")}, "epsilon is a number of at least 0 and below 1"),
         ({"domains": Domain(3, 3)}, "from a lower to a higher"),
         ({"domains": (0, 1)}, r"takes a skyband.Domain\(low, high\)"),
-        ({"bits": "16"}, "bits must be an integer, not '16'"),
+        ({"bits": "16"}, "bits is an integer of at least 1, not '16'"),
         ({"domains": [Domain(integer=True)]}, "from one integer to another"),
-        ({"on_error": "ignore"}, "on_error must be"),
+        ({"on_error": "ignore"}, "on_error is raise or collect, not 'ignore'"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], words: str) -> None:

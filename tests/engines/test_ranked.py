@@ -212,8 +212,8 @@ def test_merge_takes_everything_in_at_once() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"index": "b"}, "The index is sopt, ir, r, segment or interval, not 'b'."),
-        ({"access": "scan"}, "The access is auto, anchor, intersect, threshold, tiers or total, not 'scan'."),
+        ({"index": "b"}, "index is sopt, ir, r, segment or interval, not 'b'."),
+        ({"access": "scan"}, "access is auto, anchor, intersect, threshold, tiers or total, not 'scan'."),
         (
             {"access": "anchor"},
             "The access anchor is for exact matching; relaxed matching has threshold, tiers and total.",
@@ -226,7 +226,7 @@ def test_merge_takes_everything_in_at_once() -> None:
             {"access": "tiers", "combination": "max"},
             "Tiers are for sums; other combinations have the access total.",
         ),
-        ({"delta": 0}, "delta is a positive integer, not 0."),
+        ({"delta": 0}, "delta is an integer from 1 to 4611686018427387904, not 0."),
     ],
 )
 def test_options_are_checked(options: dict[str, Any], sentence: str) -> None:

@@ -352,7 +352,9 @@ def test_json_arrays_number_their_elements(tmp_path: Path) -> None:
 
 
 def test_sources_that_make_no_table() -> None:
-    with pytest.raises(TypeError, match=r"A table cannot be made of a int; give Arrow, pandas, rows, or a file\."):
+    with pytest.raises(
+        ValueError, match=r"A table cannot be made of a int; give Arrow, pandas, rows, columns, or a file\."
+    ):
         read_table(3)
     with pytest.raises(ValueError, match=r"Columns must have equally many rows: a has 1, b has 2\."):
         read_table({"a": [1], "b": [1, 2]})

@@ -62,7 +62,7 @@ spark: {spark.driver.memory: 4g, spark.ui.enabled: true}
     [
         ({"familly": "window"}, "The configuration has no key 'familly'. Did you mean family?"),
         ({"colour": 1}, "The configuration has no key 'colour'. The keys are family,"),
-        ({"family": "covering"}, "family is one of window, geotext, ranges, ranked, not 'covering'."),
+        ({"family": "covering"}, "family is window, geotext, ranges or ranked, not 'covering'."),
         ({"family": None}, "family is missing."),
         ({"engine": "fastest"}, "engine: The family geotext has no engine 'fastest'"),
         ({"window": "ten minutes"}, "window is a time such as 90s, 10m or 2h, or {count: 1000}, or none;"),

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 import click
 
 from skyband.cli.output import Output, speaks
-from skyband.cli.value import NUMBERS, ParamType, show_duration, window_duration
+from skyband.cli.value import NUMBERS, ParamType, window_duration
 
 SUMMARIES = {
     "window": "Points in a box and top-k subscriptions over sliding windows (the top-k/w paper).",
@@ -99,6 +99,8 @@ def _option(field: Any, kind: Any) -> click.Option:
         return click.Option([f"--{name}/--no-{name}", field.name], default=field.default, show_default=True, help=text)
     default = field.default
     if field.name == "window_us":
+        from skyband.model.duration import show_duration
+
         default = show_duration(default)
     elif isinstance(default, tuple):
         default = ",".join(f"{number:g}" for number in default)

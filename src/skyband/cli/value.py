@@ -13,36 +13,7 @@ if TYPE_CHECKING:
 else:  # not generic in all versions that we take
     ParamType = click.ParamType
 
-UNITS = {
-    "us": 1,
-    "µs": 1,
-    "ms": 1_000,
-    "s": 1_000_000,
-    "m": 60_000_000,
-    "min": 60_000_000,
-    "h": 3_600_000_000,
-    "d": 86_400_000_000,
-}
-PART = re.compile(r"(\d+(?:\.\d+)?)(us|µs|ms|min|s|m|h|d)")
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-
-
-def parse_duration(text: str) -> int:
-    """Microseconds of a text such as 500ms, 40m, 1h30m, or a plain number of microseconds."""
-    if re.fullmatch(r"-?\d+", text):
-        return int(text)
-    parts = PART.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise ValueError(f"{text!r} is not a duration; write 500ms, 30s, 40m, 1h30m, 2d, or microseconds.")
-    return round(sum(float(number) * UNITS[unit] for number, unit in parts))
-
-
-def show_duration(us: int) -> str:
-    """A duration in the largest unit that divides it."""
-    for unit in ("d", "h", "m", "s", "ms"):
-        if us and us % UNITS[unit] == 0:
-            return f"{us // UNITS[unit]}{unit}"
-    return str(us)
 
 
 def parse_instant(text: str) -> int:
@@ -91,6 +62,13 @@ class Parsed(ParamType):
         return read
 
 
+def _parse_duration(text: str) -> int:
+    # Imported when it is called: `skyband --help` should not wait for Arrow.
+    from skyband.model.duration import parse_duration
+
+    return parse_duration(text)
+
+
 def _parse_bounds(text: str) -> Any:
     from skyband.model import Bounds
 
@@ -99,7 +77,7 @@ def _parse_bounds(text: str) -> Any:
 
 def window_duration(low: int = 1) -> Parsed:
     """The length of a window."""
-    return Parsed("duration", parse_duration, low)
+    return Parsed("duration", _parse_duration, low)
 
 
 INSTANT = Parsed("time", parse_instant)

@@ -17,7 +17,9 @@ import pyarrow.compute as pc
 
 from skyband.contract import snapshot
 from skyband.contract.intake import FARTHEST, Ids, Intake
-from skyband.model import FAMILIES, LARGEST_K, OnError, Settings, Source
+from skyband.model import FAMILIES, LARGEST_K, OnError, Settings, Source, shorten
+from skyband.model.argument import check_choice, check_integer
+from skyband.model.instant import Instant, one_instant
 
 SubscriptionsT = TypeVar("SubscriptionsT", bound=NamedTuple)
 PublicationsT = TypeVar("PublicationsT", bound=NamedTuple)
@@ -48,6 +50,7 @@ class Engine(Intake, Generic[SubscriptionsT, PublicationsT]):
         on_error: OnError = "raise",
     ) -> None:
         super().__init__(settings, on_error=on_error)
+        check_choice("granularity", granularity, Granularity)
         self.granularity = granularity
         self.now: int | None = None
 
@@ -68,10 +71,8 @@ class Engine(Intake, Generic[SubscriptionsT, PublicationsT]):
 
         What is in the top stays delivered; what had left it counts as new if it comes back.
         """
-        given: object = k
-        if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 1 <= given <= LARGEST_K:
-            raise ValueError(f"k must be an integer from 1 to {LARGEST_K}, not {k!r}.")
-        return self._tallied(self._resize(self._known(ids), int(k)))
+        k = check_integer("k", k, 1, LARGEST_K)
+        return self._tallied(self._resize(self._known(ids), k))
 
     def publish(self, publications: Source) -> pa.Table:
         """Take arrivals, and the expiries they cause; answers with how every top changed."""
@@ -83,10 +84,11 @@ class Engine(Intake, Generic[SubscriptionsT, PublicationsT]):
         self._counters["publications"] += len(rows.ids)
         return self._tallied(self._publish(rows))
 
-    def advance(self, now: int) -> pa.Table:
+    def advance(self, now: Instant) -> pa.Table:
         """Let time pass without a publication; answers with the changes that the expiries cause."""
+        now = one_instant(now)
         if abs(now) > FARTHEST:
-            raise ValueError(f"The time {now} is too far away: times lie within ±2**61 microseconds.")
+            raise ValueError(f"The time {shorten(now)} is too far away: times lie within ±2**61 microseconds.")
         if self.now is not None and now < self.now:
             raise ValueError(f"Time cannot go back: it is {self.now} already, and {now} was asked for.")
         self.now = now

@@ -6,7 +6,7 @@ the bad ones are added to `rejects`.
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,12 @@ from skyband.model import (
     read_table,
     shorten,
 )
+from skyband.model.argument import check_choice
+from skyband.model.identity import ids as read_ids
+from skyband.model.memory import table_of
+from skyband.model.sieve import Sieve
 
-Ids = Sequence[int] | Sequence[str] | Any  # or an Arrow array, which has no types to name
+Ids = int | str | Sequence[int] | Sequence[str] | Any  # or an Arrow array, which has no types to name
 
 _ID_COLUMNS = (("id", "ids"), ("object", "objects"))
 
@@ -39,8 +43,9 @@ class Intake(ABC):
     """Whatever takes subscriptions by their ids: what it knows of their columns, its rejects and its counters."""
 
     def __init__(self, settings: Settings | None = None, *, on_error: OnError = "raise") -> None:
-        if on_error not in ("raise", "collect"):
-            raise ValueError(f'on_error must be "raise" or "collect", not {on_error!r}.')
+        check_choice("on_error", on_error, OnError)
+        if not isinstance(settings, Settings | None):
+            raise ValueError(f"settings is a skyband.model.Settings, not {shorten(settings)}.")
         self.settings = settings or Settings()
         self.on_error: OnError = on_error
         self.rejects: list[Reject] = []
@@ -117,27 +122,29 @@ class Intake(ABC):
             self.settings = self.settings._replace(dims=vectors.shape[1])
 
     def _known(self, ids: Ids, collect: bool = True) -> pa.Array:
-        given = _id_array(ids)
-        known = self._registered(given)
+        sieve = Sieve(table_of({"id": _listed(ids)}), "ids")
+        given = read_ids(sieve, "id")
+        known = self._registered(given) & ~sieve.bad
+        rejects = list(sieve.done(given).rejects)
         seen: set[object] = set()
-        rejects = []
         for i, plain in enumerate(given.to_pylist()):
-            if not known[i] or plain in seen:
+            if not sieve.bad[i] and (not known[i] or plain in seen):
                 why = "is given twice" if known[i] else "is not registered"
                 rejects.append(Reject(i + 1, "id", shorten(plain), why))
                 known[i] = False
             seen.add(plain)
         if rejects and not collect:
-            raise Rejected(rejects, "ids")
+            raise Rejected(sorted(rejects), "ids")
         self._handle(rejects, "ids")
         return given.filter(pa.array(known))
 
 
-def _id_array(ids: Ids) -> pa.Array:
-    if isinstance(ids, pa.Array | pa.ChunkedArray):
-        return ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
-    given = list(ids)
-    for plain, kind in ((int, pa.int64()), (str, pa.string())):
-        if all(isinstance(id, plain) and not isinstance(id, bool) for id in given):
-            return pa.array(given, kind)
-    raise ValueError("Ids are all integers or all text; these are mixed or something else.")
+def _listed(ids: Ids) -> Any:
+    """One id as a list of one; the ids of a set in their order, so that answers do not depend on chance."""
+    if isinstance(ids, str | int | np.integer | pa.Scalar) and not isinstance(ids, bool):
+        return [ids]
+    if isinstance(ids, Mapping | bytes | bytearray) or not isinstance(ids, Iterable):
+        raise ValueError(f"Ids are an integer, a text, or a list of either, not {shorten(ids)}.")
+    if isinstance(ids, Set):
+        return sorted(ids, key=lambda id: (type(id).__name__, id if isinstance(id, str | int) else repr(id)))
+    return ids

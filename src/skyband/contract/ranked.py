@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 from skyband.contract.engine import Engine
 from skyband.contract.intake import Ids
 from skyband.contract.revision import emphasised, revised
-from skyband.model import LARGEST_K, Parse, Parsed, Settings, Source, match_schema
+from skyband.model import LARGEST_K, Parse, Parsed, Settings, Source, match_schema, shorten
+from skyband.model.argument import check_choice, check_integer
 from skyband.model.ranked import UNLIMITED, Publications, Subscriptions, parse_updates
+from skyband.model.settings import MOST_DIMS
 
 Matching = Literal["relaxed", "exact"]
 Combination = Literal["sum", "min", "max"]
@@ -56,11 +58,11 @@ class RankedEngine(Engine[Subscriptions, Publications]):
         **options: Any,
     ) -> None:
         super().__init__(settings, **options)
-        _one_of("Matching", matching, get_args(Matching))
-        _one_of("The combination", combination, get_args(Combination))
-        _one_of("The fit", fit, get_args(Fit))
-        _one_of("The interval", interval, get_args(Overlap))
-        self.k = _checked_k(k)
+        check_choice("matching", matching, Matching)
+        check_choice("combination", combination, Combination)
+        check_choice("fit", fit, Fit)
+        check_choice("interval", interval, Overlap)
+        self.k = check_integer("k", k, 1, LARGEST_K)
         self.matching = matching
         self.combination = combination
         self.fit = fit
@@ -70,11 +72,9 @@ class RankedEngine(Engine[Subscriptions, Publications]):
         self._set_dims(None if self.emphasis is None else len(self.emphasis))
 
     def _set_dims(self, dims: int | None) -> None:
-        given: object = dims
         if dims is None:
             return
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise ValueError(f"The number of dimensions is a positive integer, not {dims!r}.")
+        dims = check_integer("dims", dims, 1, MOST_DIMS)
         if self.settings.dims not in (None, dims):
             raise ValueError(
                 f"There are {self.settings.dims} dimensions, and emphasis has a number for each, not {dims}."
@@ -148,25 +148,11 @@ class RankedEngine(Engine[Subscriptions, Publications]):
         }
 
 
-def _one_of(what: str, given: str, names: tuple[str, ...]) -> None:
-    if given not in names:
-        raise ValueError(f"{what} is {', '.join(names[:-1])} or {names[-1]}, not {given!r}.")
-
-
-def _checked_k(k: int) -> int:
-    given: object = k
-    if isinstance(given, bool) or not isinstance(given, int | np.integer):
-        raise ValueError(f"k must be an integer, not {k!r}.")
-    if not 1 <= k <= LARGEST_K:
-        raise ValueError(f"k must be at least 1 and at most {LARGEST_K}, not {k}.")
-    return int(k)
-
-
 def _checked_emphasis(emphasis: Sequence[float]) -> list[float]:
     try:
         given = [float(number) for number in emphasis]
-    except (TypeError, ValueError):
-        raise ValueError(f"Emphasis is a list of numbers, one a dimension, not {emphasis!r}.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"Emphasis is a list of numbers, one a dimension, not {shorten(emphasis)}.") from None
     if not given or not all(0.0 <= number <= LARGEST_EMPHASIS for number in given):
-        raise ValueError(f"Emphasis has a number from 0 to 1e150 for each dimension, not {emphasis!r}.")
+        raise ValueError(f"Emphasis has a number from 0 to 1e150 for each dimension, not {shorten(emphasis)}.")
     return given

@@ -5,6 +5,7 @@ import pkgutil
 from typing import Any, TypeVar
 
 from skyband.contract.engine import Engine
+from skyband.model import shorten
 
 AnyEngine = Engine[Any, Any]
 EngineT = TypeVar("EngineT", bound=type[AnyEngine])
@@ -29,8 +30,15 @@ def engines() -> list[type[AnyEngine]]:
     return [_ENGINES[key] for key in sorted(_ENGINES)]
 
 
+def _refuse_other_than_text(**names: object) -> None:
+    for name, given in names.items():
+        if not isinstance(given, str):
+            raise ValueError(f"{name} is a name, not {shorten(given)}.")
+
+
 def find_engine(family: str, name: str) -> type[AnyEngine]:
     """The engine of a family by its name; a ValueError lists the names there are."""
+    _refuse_other_than_text(family=family, engine=name)
     here = {engine.name: engine for engine in engines() if engine.family == family}
     if not here:
         families = sorted({engine.family for engine in engines()})

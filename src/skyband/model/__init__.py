@@ -22,7 +22,7 @@ from skyband.model.reject import (
     rejects_table,
     shorten,
 )
-from skyband.model.settings import UNBOUNDED, Bounds, Settings, Window, WindowKind, Windows, WordModel
+from skyband.model.settings import UNBOUNDED, Bounds, Settings, Window, WindowKind, WindowLike, Windows, WordModel
 from skyband.model.show import aligned, show
 from skyband.model.sieve import Parsed
 from skyband.model.subscription import LARGEST_K
@@ -49,6 +49,7 @@ __all__ = [
     "UnreadableFile",
     "Window",
     "WindowKind",
+    "WindowLike",
     "Windows",
     "WordModel",
     "aligned",

@@ -64,7 +64,8 @@ def encode(value: Any) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biufU":
         return value.tolist()
-    if isinstance(value, datetime.date):
+    # The missing time of pandas is a datetime that equals nothing.
+    if isinstance(value, datetime.date) and value == value:
         return value.isoformat()
     return {type(value).__name__: str(value)}
 

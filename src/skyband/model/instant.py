@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from skyband.model.reject import shorten
 from skyband.model.scalar import (
     Column,
     Wrong,
@@ -25,6 +26,30 @@ EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MICROSECOND = datetime.timedelta(microseconds=1)
 FINER_THAN_MICROSECONDS = re.compile(r"[.,]\d{6}\d*[1-9]")
 PER_MICROSECOND = {"s": 1_000_000, "ms": 1_000, "us": 1}
+
+
+Instant = int | datetime.datetime | np.datetime64
+
+
+def one_instant(given: Any) -> int:
+    """A time that is given alone, in microseconds: an integer or a datetime, as in a column of times."""
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        return int(given)
+    us = _from_datetime(given) if isinstance(given, datetime.datetime | np.datetime64) else None
+    if us is None:
+        raise ValueError(f"The time is an integer of microseconds, or a datetime without less, not {shorten(given)}.")
+    return us
+
+
+def _from_datetime(given: Any) -> int | None:
+    """Microseconds, or None for what is no time and what is finer."""
+    if given != given or getattr(given, "nanosecond", 0):
+        return None
+    if isinstance(given, np.datetime64):
+        us = given.astype("datetime64[us]")
+        return int(us.astype(np.int64)) if us == given else None
+    moment = given if given.tzinfo else given.replace(tzinfo=datetime.UTC)
+    return int((moment - EPOCH) // MICROSECOND)
 
 
 def times(sieve: Sieve, name: str) -> Column:

@@ -1,13 +1,14 @@
 """Tables of what is already in memory: Arrow, pandas, columns and rows of Python values."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from skyband.model.cell import column_of
+from skyband.model.reject import shorten
 from skyband.model.text_file import table_of_rows
 
 if TYPE_CHECKING:
@@ -19,16 +20,65 @@ def table_of(source: Any) -> pa.Table:
     # A DataFrame can only exist where pandas has been imported, so that it need not be imported here.
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(source, pandas.DataFrame):
+        _refuse_twice([str(name) for name in source.columns])
         return _from_columns({str(name): _from_pandas(source[name]) for name in source.columns})
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, pa.RecordBatch) or hasattr(source, "__arrow_c_stream__"):
-        return pa.table(source)
+        return _exported(source)
     if isinstance(source, Mapping):
-        return _from_columns(source)
-    if isinstance(source, Sequence) and all(isinstance(row, Mapping) for row in source):
-        return table_of_rows([dict(row) for row in source])
-    raise TypeError(f"A table cannot be made of a {type(source).__name__}; give Arrow, pandas, rows, or a file.")
+        return _from_mapping(source)
+    rows = list(source) if isinstance(source, Iterable) and not _is_cell(source) else None
+    if rows is None or not all(isinstance(row, Mapping) for row in rows):
+        raise _no_table(source)
+    _refuse_unnamed(name for row in rows for name in row)
+    return table_of_rows([dict(row) for row in rows])
+
+
+def _exported(source: Any) -> pa.Table:
+    try:
+        return pa.table(source)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise _no_table(source) from None
+
+
+def _no_table(source: Any) -> ValueError:
+    return ValueError(
+        f"A table cannot be made of a {type(source).__name__}; give Arrow, pandas, rows, columns, or a file."
+    )
+
+
+def _from_mapping(source: Mapping[Any, Any]) -> pa.Table:
+    """One row if its id is a single value, and columns otherwise."""
+    _refuse_unnamed(source)
+    if "id" in source and _is_cell(source["id"]):
+        return table_of_rows([dict(source)])
+    for name, values in source.items():
+        if _is_cell(values):
+            raise ValueError(
+                f"The column {name} is {shorten(values)} and not a list: a mapping is one row, with a single id, or "
+                "columns, each with a value a row."
+            )
+    return _from_columns(source)
+
+
+def _is_cell(value: Any) -> bool:
+    """Whether a value is that of one row, and not a list with one for each row; the order of a set means nothing."""
+    if isinstance(value, str | bytes | bytearray | Mapping | Set | pa.Scalar):
+        return True
+    return not isinstance(value, Iterable) or (isinstance(value, np.ndarray | np.generic) and value.ndim == 0)
+
+
+def _refuse_unnamed(names: Iterable[Any]) -> None:
+    wrong = next((name for name in names if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise ValueError(f"The name of a column is text, not {shorten(wrong)}.")
+
+
+def _refuse_twice(names: list[str]) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f'The data frame has the column "{twice}" {names.count(twice)} times; give it once.')
 
 
 def _from_pandas(series: "pd.Series[Any]") -> Any:

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from skyband.model.argument import check_choice
 from skyband.model.csv_file import read_csv
-from skyband.model.family import FAMILIES, Parse
+from skyband.model.family import FAMILIES, Family, Parse
 from skyband.model.memory import table_of
 from skyband.model.reject import MissingColumn, OnError, Reject, Rejected, UnreadableFile
 from skyband.model.settings import Settings
@@ -73,7 +74,7 @@ def to_table(source: "Source") -> pa.Table:
 def read_table(source: "Source") -> Reading:
     """A source as an Arrow table, beside the rows that could not even be read."""
     if isinstance(source, str | os.PathLike):
-        return _read_file(Path(source))
+        return _read_file(_path(source))
     return _whole(table_of(source))
 
 
@@ -81,7 +82,8 @@ def read_publications(
     family: str, source: "Source", settings: Settings = DEFAULTS, on_error: OnError = "raise"
 ) -> Rows:
     """The publications of a source; bad rows raise `Rejected`, or are collected beside the good ones."""
-    parse, schema = FAMILIES[family].parse_publications, FAMILIES[family].publications
+    chosen = _family(family)
+    parse, schema = chosen.parse_publications, chosen.publications
     if parse is None:
         raise ValueError(f"The family {family} has no publications.")
     return _read(source, "publications", parse, schema, settings, on_error)
@@ -91,12 +93,18 @@ def read_subscriptions(
     family: str, source: "Source", settings: Settings = DEFAULTS, on_error: OnError = "raise"
 ) -> Rows:
     """The subscriptions of a source; bad rows raise `Rejected`, or are collected beside the good ones."""
-    chosen = FAMILIES[family]
+    chosen = _family(family)
     parse, schema = chosen.parse_subscriptions, chosen.subscriptions
     return _read(source, "subscriptions", parse, schema, settings, on_error)
 
 
+def _family(name: str) -> Family:
+    check_choice("family", name, FAMILIES)
+    return FAMILIES[name]
+
+
 def _read(source: "Source", noun: str, parse: Parse, schema: pa.Schema, settings: Settings, on_error: OnError) -> Rows:
+    check_choice("on_error", on_error, OnError)
     name, reading = _name(source), read_table(source)
     try:
         parsed = parse(reading.table, settings)
@@ -110,6 +118,12 @@ def _read(source: "Source", noun: str, parse: Parse, schema: pa.Schema, settings
     if rejects and on_error == "raise":
         raise Rejected(rejects, name or noun)
     return Rows(typed(reading.table, parsed, schema), parsed, rejects)
+
+
+def _path(source: "str | os.PathLike[str]") -> Path:
+    if isinstance(os.fspath(source), str) and "\0" not in os.fspath(source):
+        return Path(source)
+    raise UnreadableFile(f"{os.fspath(source)!r} is not the name of a file.")
 
 
 def _name(source: "Source") -> str | None:

@@ -1,12 +1,18 @@
 """What a batch is read against: windows, the bounds of the space, dimensions and words."""
 
+import datetime
 import math
+import numbers
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from skyband.model.argument import check_integer
+from skyband.model.duration import parse_duration
+from skyband.model.reject import shorten
 
 
 class WindowKind(IntEnum):
@@ -31,15 +37,34 @@ class Window(_Window):
     __slots__ = ()
 
     def __new__(cls, kind: WindowKind, size: int) -> Self:
-        if kind == WindowKind.UNBOUNDED and size != 0:
-            raise ValueError(f"An unbounded window has size 0, not {size}.")
-        if kind != WindowKind.UNBOUNDED and not 0 < size < 2**63:
-            raise ValueError(f"A window must be a positive 64-bit integer, not {size}.")
-        return super().__new__(cls, WindowKind(kind), size)
+        is_integer = isinstance(size, int | np.integer) and not isinstance(size, bool)
+        if kind == WindowKind.UNBOUNDED and not (is_integer and size == 0):
+            raise ValueError(f"An unbounded window has size 0, not {shorten(size)}.")
+        if kind != WindowKind.UNBOUNDED and not (is_integer and 0 < size < 2**63):
+            raise ValueError(f"A window must be a positive 64-bit integer, not {shorten(size)}.")
+        return super().__new__(cls, WindowKind(kind), int(size))
 
     @classmethod
-    def time(cls, us: int) -> Self:
-        """A window of that many microseconds."""
+    def of(cls, given: "WindowLike") -> "Window":
+        """What is meant by a window, by a duration such as "10m" or a timedelta, and by None, which is no window."""
+        if given is None:
+            return UNBOUNDED
+        if isinstance(given, Window):
+            return given
+        if isinstance(given, str | datetime.timedelta):
+            return cls.time(given)
+        raise ValueError(
+            f'window is a duration such as "90s", "10m" or "1h30m", a timedelta, Window.time(us), Window.count(n) or '
+            f"None, not {shorten(given)}."
+        )
+
+    @classmethod
+    def time(cls, us: int | str | datetime.timedelta) -> Self:
+        """A window of that many microseconds, or of a duration such as "10m" or a timedelta."""
+        if isinstance(us, str):
+            return cls(WindowKind.TIME, parse_duration(us))
+        if isinstance(us, datetime.timedelta):
+            return cls(WindowKind.TIME, us // datetime.timedelta(microseconds=1))
         return cls(WindowKind.TIME, us)
 
     @classmethod
@@ -49,6 +74,8 @@ class Window(_Window):
 
 
 UNBOUNDED = Window(WindowKind.UNBOUNDED, 0)
+MOST_DIMS = 1_000_000
+WindowLike = Window | str | datetime.timedelta | None
 
 
 class Windows(NamedTuple):
@@ -56,6 +83,9 @@ class Windows(NamedTuple):
 
     kind: NDArray[np.int8]
     size: NDArray[np.int64]
+
+
+FARTHEST_CORNER = 1e150
 
 
 class _Bounds(NamedTuple):
@@ -71,9 +101,10 @@ class Bounds(_Bounds):
     __slots__ = ()
 
     def __new__(cls, x_min: float, y_min: float, x_max: float, y_max: float) -> Self:
+        given = (x_min, y_min, x_max, y_max)
+        if not all(isinstance(corner, numbers.Real) and abs(corner) <= FARTHEST_CORNER for corner in given):
+            raise ValueError(f"Bounds must be four finite numbers of magnitude at most 1e150, not {shorten(given)}.")
         corners = (float(x_min), float(y_min), float(x_max), float(y_max))
-        if not all(abs(corner) <= 1e150 for corner in corners):
-            raise ValueError(f"Bounds must be four finite numbers of magnitude at most 1e150, not {corners}.")
         if corners[0] >= corners[2] or corners[1] >= corners[3]:
             raise ValueError(f"Bounds must have x_min < x_max and y_min < y_max, not {corners}.")
         return super().__new__(cls, *corners)
@@ -105,10 +136,37 @@ class WordModel(Protocol):
         """The distinct words in order of first occurrence, and their weights: positive, of unit length."""
 
 
-class Settings(NamedTuple):
+class _Settings(NamedTuple):
+    dims: int | None
+    window: Window
+    bounds: Bounds
+    words: WordModel | None
+
+
+class Settings(_Settings):
     """What a table cannot say of itself; `dims` of None takes the dimensions of the first valid row."""
 
-    dims: int | None = None
-    window: Window = UNBOUNDED
-    bounds: Bounds = Bounds(0, 0, 1, 1)
-    words: WordModel | None = None
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        dims: int | None = None,
+        window: WindowLike = UNBOUNDED,
+        bounds: Bounds | Sequence[float] | None = None,
+        words: WordModel | None = None,
+    ) -> Self:
+        if dims is not None:
+            dims = check_integer("dims", dims, 1, MOST_DIMS)
+        if words is not None and not all(callable(getattr(words, name, None)) for name in ("tokens", "weigh")):
+            raise ValueError(f"words is a skyband.Words, or has the methods tokens and weigh, not {shorten(words)}.")
+        return super().__new__(cls, dims, Window.of(window), _bounds(bounds), words)
+
+
+def _bounds(given: Bounds | Sequence[float] | None) -> Bounds:
+    if isinstance(given, Bounds):
+        return given
+    if given is None:
+        return Bounds(0, 0, 1, 1)
+    if isinstance(given, list | tuple) and len(given) == 4:
+        return Bounds(*given)
+    raise ValueError(f"bounds is a skyband.Bounds(x_min, y_min, x_max, y_max), not {shorten(given)}.")

@@ -8,10 +8,12 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from skyband.contract import Granularity, find_engine
 from skyband.model import FAMILIES, UNBOUNDED, Bounds, Settings, Window, WindowKind
+from skyband.model.argument import check_choice
+from skyband.model.duration import parse_duration
 from skyband.pipeline.place import place_name
 from skyband.scoring import Words
 
@@ -20,7 +22,6 @@ IDS = ("text", "integers")
 WITH_DIMS = ("window", "ranges", "ranked")
 WITH_WINDOW = ("window", "geotext")
 MOST_ZONES = 1024
-_UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 
 
 class BadConfiguration(ValueError):
@@ -167,8 +168,7 @@ def check_config(config: Config) -> None:
         raise BadConfiguration(f"engine: {error}") from None
     _count("zones", config.zones, MOST_ZONES)
     _count("batch", config.batch, 10_000_000)
-    if config.granularity not in get_args(Granularity):
-        raise BadConfiguration(f"granularity is batch or publication, not {config.granularity!r}.")
+    _one_of("granularity", config.granularity, Granularity)
     if config.family in WITH_DIMS:
         if config.dims is None:
             raise BadConfiguration(f"dims is missing: say how many dimensions the vectors of {config.family} have.")
@@ -204,9 +204,15 @@ def _known(what: str, given: Mapping[Any, Any], names: tuple[str, ...]) -> None:
 
 def _family(given: Any) -> str:
     names = [name for name, family in FAMILIES.items() if family.publications is not None]
-    if given not in names:
-        raise BadConfiguration(f"family is one of {', '.join(names)}, not {given!r}.")
+    _one_of("family", given, names)
     return str(given)
+
+
+def _one_of(key: str, given: Any, choices: Any) -> None:
+    try:
+        check_choice(key, given, choices)
+    except ValueError as error:
+        raise BadConfiguration(str(error)) from None
 
 
 def _endpoint(key: str, given: Any, folder: Path) -> Endpoint:
@@ -260,8 +266,13 @@ def _window(given: Any) -> Window:
 
 
 def _duration(given: Any) -> int | None:
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)\s*", given) if isinstance(given, str) else None
-    return None if found is None else round(float(found[1]) * _UNITS[found[2]])
+    # A number alone may be meant in another unit.
+    if not isinstance(given, str) or re.fullmatch(r"\s*-?\d+\s*", given):
+        return None
+    try:
+        return parse_duration(given)
+    except ValueError:
+        return None
 
 
 def _seconds(given: Any) -> float:
@@ -286,8 +297,7 @@ def _ids(given: Any) -> Ids:
     chosen = given._asdict() if isinstance(given, Ids) else _mapping("ids", given)
     _known("ids", chosen, Ids._fields)
     for noun, kind in chosen.items():
-        if kind not in IDS:
-            raise BadConfiguration(f"ids.{noun} is text or integers, not {kind!r}.")
+        _one_of(f"ids.{noun}", kind, IDS)
     return Ids(**chosen)
 
 

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from skyband.model.argument import check_choice
+
 
 def option(default: object, help: str, paper: str = "", low: float = -math.inf, high: float = math.inf) -> Any:
     """A field with this default whose value, or each of whose values, lies in [low, high]."""
@@ -35,8 +37,7 @@ class Timed(Seeded):
 def check(name: str, value: object, kind: Any, bounds: Any) -> None:
     """Raises ValueError, in one sentence, for a value that is not of its type or not within its bounds."""
     if get_origin(kind) is Literal:
-        if value not in get_args(kind):
-            raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, not {value!r}.")
+        check_choice(name, value, kind)
         return
     several = get_origin(kind) is tuple
     if several and not isinstance(value, tuple):

@@ -21,6 +21,7 @@ from skyband.engines.continuous.chance import arrival_rank, ranks
 from skyband.engines.continuous.cost import best_ns
 from skyband.engines.continuous.roster import Int64s
 from skyband.kernels.habit import BEST, CHANCE, DOMINANCE, NO_BOUND, RECENT, SEARCH
+from skyband.model.argument import check_integer, check_number
 
 # A search that takes whatever is nearly as good as the k-th takes at most so many times k.
 MOST = 32
@@ -66,8 +67,7 @@ class Sma(Policy):
     ratio: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.ratio <= 1.0:
-            raise ValueError(f"The ratio of a threshold to the k-th score is above 0 and at most 1, not {self.ratio}.")
+        object.__setattr__(self, "ratio", check_number("ratio", self.ratio, 0.0, 1.0, above=True))
 
     @property
     def slack(self) -> float:  # type: ignore[override]  # a number for every other policy
@@ -94,8 +94,7 @@ class Kmax(Policy):
     kmax: float = 3.0
 
     def __post_init__(self) -> None:
-        if not 1.0 <= self.kmax < 1e6:
-            raise ValueError(f"kmax is given in multiples of k, from 1 on; {self.kmax} is not one.")
+        object.__setattr__(self, "kmax", check_number("kmax", self.kmax, 1.0, 1e6, below=True))
 
     def depths(self, ks: Int64s, search_cost: float) -> Int64s:
         """So many times k."""
@@ -140,8 +139,7 @@ class Sasf(Policy):
     b: int = 2000
 
     def __post_init__(self) -> None:
-        if self.b < 1:
-            raise ValueError(f"The shared buffer holds at least one publication; b = {self.b} is too small.")
+        object.__setattr__(self, "b", check_integer("b", self.b, 1, 2**62))
 
     @property
     def n_recent(self) -> int:  # type: ignore[override]  # a number for every other policy
@@ -155,6 +153,9 @@ class Pa(Policy):
     name = "pa"
     bounded_by = CHANCE
     sigma: float = 1e-3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", check_number("sigma", self.sigma, 0.0, 1.0, above=True, below=True))
 
     def depths(self, ks: Int64s, search_cost: float) -> Int64s:
         """As many as have a chance on arrival."""

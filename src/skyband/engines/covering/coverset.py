@@ -21,7 +21,8 @@ from skyband.engines.covering.roots import Roots
 from skyband.engines.covering.search import Corners, Greedy, Jumps, Placed, Search
 from skyband.kernels.corners import NONE
 from skyband.kernels.idmap import IdMap
-from skyband.model import OnError, Parsed, Reject, Source
+from skyband.model import OnError, Parsed, Reject, Source, shorten
+from skyband.model.argument import check_choice, check_integer, check_number
 from skyband.model.covering import Subscriptions, parse_subscriptions
 
 Int64s = npt.NDArray[np.int64]
@@ -56,9 +57,7 @@ class CoverSet(Intake):
         self.search = search
         self.epsilon = _check_search(search, epsilon)
         self.curve = _check_curve(search, curve)
-        if bits is not None and (isinstance(bits, bool) or not isinstance(bits, int)):
-            raise ValueError(f"bits must be an integer, not {bits!r}.")
-        self._bits = bits
+        self._bits = None if bits is None else check_integer("bits", bits, 1)
         self._domains = _check_domains(domains)
         self._ids = IdMap()
         self._forest = Forest()
@@ -306,21 +305,16 @@ class CoverSet(Intake):
 
 
 def _check_search(search: str, epsilon: float | None) -> float:
-    if search not in ("corners", "jumps", "greedy"):
-        raise ValueError(f"There is no search {search!r}; there are corners, jumps and greedy.")
+    check_choice("search", search, SearchName)
     if search != "greedy" and epsilon is not None:
         raise ValueError(f"The search {search} is exact: epsilon is an option of the greedy search.")
-    epsilon = 0.0 if epsilon is None else float(epsilon)
-    if not 0.0 <= epsilon < 1.0:
-        raise ValueError(f"epsilon must be at least 0 and less than 1, not {epsilon:g}.")
-    return epsilon
+    return 0.0 if epsilon is None else check_number("epsilon", epsilon, 0.0, 1.0, below=True)
 
 
 def _check_curve(search: SearchName, curve: CurveName | None) -> CurveName:
     if curve is None:
         return "hilbert" if search == "corners" else "z"
-    if curve not in ("z", "hilbert"):
-        raise ValueError(f"There is no curve {curve!r}; there are z and hilbert.")
+    check_choice("curve", curve, CurveName)
     if curve == "hilbert" and search != "corners":
         raise ValueError(f"The search {search} goes along the Z curve; only the search by corners takes another.")
     return curve
@@ -329,6 +323,8 @@ def _check_curve(search: SearchName, curve: CurveName | None) -> CurveName:
 def _check_domains(domains: Domain | Sequence[Domain] | None) -> Domain | tuple[Domain, ...] | None:
     if domains is None:
         return None
+    if not isinstance(domains, list | tuple):
+        raise ValueError(f"domains takes a skyband.Domain(low, high), or a list of them, not {shorten(domains)}.")
     for domain in [domains] if isinstance(domains, Domain) else domains:
         if not isinstance(domain, Domain):
             raise ValueError(f"domains takes a skyband.Domain(low, high), or a list of them, not {domains!r}.")

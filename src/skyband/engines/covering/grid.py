@@ -9,6 +9,7 @@ import numpy.typing as npt
 from skyband.kernels.cells import Axes, write_points
 from skyband.kernels.curve import MOST_DIMS, MOST_KEY_BITS
 from skyband.kernels.lanes import Cells
+from skyband.model import shorten
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -103,7 +104,10 @@ def check_bits(dims: int, bits: int | None) -> int:
 
 def check_domain(domain: Domain) -> Domain:
     """The domain with its ends as numbers; a ValueError says what is wrong with it."""
-    low, high = float(domain.low), float(domain.high)
+    try:
+        low, high = float(domain.low), float(domain.high)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"A domain goes from a lower to a higher number, not {shorten(tuple(domain))}.") from None
     if not low < high:
         raise ValueError(f"A domain goes from a lower to a higher number, not from {low:g} to {high:g}.")
     if domain.integer:

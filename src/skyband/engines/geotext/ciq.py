@@ -43,6 +43,7 @@ from skyband.kernels.ciq import (
 )
 from skyband.kernels.score import Contents, Questions
 from skyband.kernels.slots import BLOCK, grown
+from skyband.model.argument import check_integer
 
 DEEPEST = 8
 # Subscriptions whose postings are sorted at a time: few enough that the work space is small beside the index.
@@ -64,9 +65,7 @@ class CiqIndex:
     """
 
     def __init__(self, bounds: tuple[float, float, float, float], depth: int = 2) -> None:
-        if not 1 <= depth <= DEEPEST:
-            raise ValueError(f"depth must be from 1 to {DEEPEST}, not {depth}.")
-        self.depth = depth
+        self.depth = depth = check_integer("depth", depth, 1, DEEPEST)
         self._space = make_space(bounds, depth)
         self._lists = make_lists(0, 0)
         self._asked = Asked(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,10 +11,11 @@ from skyband.engines.continuous.index import WordIndex
 from skyband.engines.continuous.messages import Messages
 from skyband.engines.continuous.policy import CSkyband, Kmax, Margin, Policy, Sma
 from skyband.engines.continuous.roster import Int64s
-from skyband.engines.geotext.ciq import CiqIndex
-from skyband.engines.geotext.igpt import ALL, IgptIndex
+from skyband.engines.geotext.ciq import DEEPEST, CiqIndex
+from skyband.engines.geotext.igpt import ALL, MOST_GROUPS, IgptIndex
 from skyband.engines.geotext.postings import PostingIndex
 from skyband.kernels.slots import grown
+from skyband.model.argument import check_choice, check_choices, check_integer
 from skyband.model.geotext import Publications, Subscriptions
 
 IndexName = Literal["postings", "igpt", "ciq"]
@@ -23,8 +24,7 @@ PolicyName = Literal["margin", "cskyband", "skyband", "kmax"]
 
 def policy_named(name: PolicyName, ratio: float = 0.95, kmax: float = 3.0) -> Policy:
     """A buffer policy by its name in the paper."""
-    if name not in get_args(PolicyName):
-        raise ValueError(f"The policy is one of {', '.join(get_args(PolicyName))}, not {name!r}.")
+    check_choice("policy", name, PolicyName)
     made: dict[PolicyName, Policy] = {
         "margin": Margin(),
         "cskyband": CSkyband(),
@@ -56,15 +56,14 @@ class Geotext(Messages, Banded[Subscriptions, Publications]):
         **options: Any,
     ) -> None:
         super().__init__(*args, policy=policy_named(policy, ratio, kmax), **options)
-        if index not in get_args(IndexName):
-            raise ValueError(f"The index is one of {', '.join(get_args(IndexName))}, not {index!r}.")
+        check_choice("index", index, IndexName)
         self._chosen: dict[str, Any] = {
             "index": index,
             "policy": policy,
-            "groups": groups,
-            "capacity": capacity,
-            "prunings": sorted(prunings),
-            "depth": depth,
+            "groups": check_integer("groups", groups, 1, MOST_GROUPS),
+            "capacity": check_integer("capacity", capacity, 1, 2**31 - 1),
+            "prunings": check_choices("prunings", prunings, sorted(ALL)),
+            "depth": check_integer("depth", depth, 1, DEEPEST),
         }
         self._index: WordIndex = self._make_index()
 

@@ -41,6 +41,7 @@ from skyband.kernels.igpt import (
 from skyband.kernels.quadtree import N_MERGES, N_SPLITS, NOWHERE, Seats, check_tree, make_tree, seat, unseat
 from skyband.kernels.score import Contents, Questions
 from skyband.kernels.slots import BLOCK
+from skyband.model.argument import check_choices, check_integer
 
 Int64s = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -48,6 +49,7 @@ ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
 
 ALL = frozenset(Prunings._fields)
 """The names of all prunings."""
+MOST_GROUPS = 100
 
 _COUNTED = ("cells", "groups", "terminated", "prefix", "unseen", "entries", "verified", "accepted", "leaves")
 
@@ -101,12 +103,9 @@ class IgptIndex:
         groups: int = 10,
         prunings: frozenset[str] = ALL,
     ) -> None:
-        if not prunings <= ALL:
-            raise ValueError(f"prunings must be among {sorted(ALL)}, not {sorted(prunings)}.")
-        if capacity < 1 or not 1 <= groups <= 100:
-            raise ValueError(f"capacity must be at least 1 and groups 1 to 100, not {capacity} and {groups}.")
-        self.capacity = capacity
-        self.groups = groups
+        check_choices("prunings", prunings, sorted(ALL))
+        self.capacity = check_integer("capacity", capacity, 1, 2**31 - 1)
+        self.groups = check_integer("groups", groups, 1, MOST_GROUPS)
         self._prunings = Prunings(*(name in prunings for name in Prunings._fields))
         self._index = _no_index(bounds)
         self._reading = _no_reading()

@@ -1,7 +1,7 @@
 """The engine of the ranges family that paints: changes become messages, and tops are kept from messages alone."""
 
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from skyband.kernels.message import Messages
 from skyband.kernels.slots import grown
 from skyband.kernels.sweep import ObjectChanges
 from skyband.model import Parsed, Reject, Source, change_schema, ranking_schema, shorten
+from skyband.model.argument import check_choice, check_flag, check_integer, check_number
 from skyband.model.ranges import Publications, Subscriptions
 
 Int64s = npt.NDArray[np.int64]
@@ -30,6 +31,8 @@ Int64s = npt.NDArray[np.int64]
 Shape = Literal["box", "1.5"]
 
 NEVER = np.iinfo(np.int64).min
+# So many servers, or boxes of a sketch, are more than anybody has.
+MOST = 1_000_000
 
 
 class Notified(NamedTuple):
@@ -51,14 +54,6 @@ def check_plan(plan: Plan, shape: Shape, dims: int) -> None:
         raise ValueError(
             "Boxes in more than one dimension are painted by the algorithm sparse without an epsilon, or by unicast."
         )
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, int | float) and 0.0 <= value <= 1.0
 
 
 @register
@@ -112,24 +107,19 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
-        if algorithm not in get_args(Algorithm):
-            raise ValueError(f"The algorithm is {', '.join(get_args(Algorithm))}, not {algorithm!r}.")
-        if not _is_share(epsilon):
-            raise ValueError(f"epsilon is a number from 0 to 1, not {epsilon!r}.")
-        if not _is_count(servers):
-            raise ValueError(f"There is at least one server, a whole number of them, not {servers!r}.")
-        if sketch is not None and not _is_count(sketch):
-            raise ValueError(f"A sketch has at least one box, a whole number of them, not {sketch!r}.")
+        check_choice("algorithm", algorithm, Algorithm)
+        check_choice("shape", shape, Shape)
+        epsilon = check_number("epsilon", epsilon, 0.0, 1.0)
+        servers = check_integer("servers", servers, 1, MOST)
+        sketch = None if sketch is None else check_integer("sketch", sketch, 1, MOST)
         if sketch is not None and algorithm != "sparse":
             raise ValueError(f"Only the algorithm sparse uses a sketch of the subscriptions, not {algorithm}.")
-        if shape not in get_args(Shape):
-            raise ValueError(f"The shape is {' or '.join(get_args(Shape))}, not {shape!r}.")
         self._ks = read_ks(ks)
         if self._ks and algorithm != "dense":
             raise ValueError(f"Only the algorithm dense is told the ks to paint for, not {algorithm}.")
         self._plan = Plan(algorithm, epsilon, servers, sketch)
         self._shape = shape
-        self._batch = batch
+        self._batch = check_flag("batch", batch)
         self._lexicon = Lexicon()
         self._ts = np.zeros(0, np.int64)
         self._outgoing: list[pa.Table] | None = None

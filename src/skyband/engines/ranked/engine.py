@@ -14,6 +14,7 @@ from skyband.engines.ranked.matcher import Access, Matcher
 from skyband.kernels.fitting import make_rule
 from skyband.kernels.stab import Events, Found
 from skyband.kernels.streams import RANDOM, SORTED
+from skyband.model.argument import check_integer
 from skyband.model.ranked import Publications, Subscriptions
 
 Bools = npt.NDArray[np.bool_]
@@ -53,12 +54,9 @@ class ScoredEngine(RankedEngine):
         self, *args: Any, index: Kind = "sopt", access: Access = "auto", delta: int = 1024, **options: Any
     ) -> None:
         super().__init__(*args, **options)
-        given: object = delta
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise ValueError(f"delta is a positive integer, not {delta!r}.")
         self.index: Kind = index
         self.access: Access = access
-        self.delta = delta
+        self.delta = check_integer("delta", delta, 1, 2**62)
         self._lexicon = Lexicon()
         self._matcher = self._make_matcher()
 

@@ -20,6 +20,7 @@ from skyband.engines.ranked.pool import LARGE, NOT_INDEXED, OLD, SMALL, YOUNG, P
 from skyband.engines.ranked.segmenttree import SegmentForest
 from skyband.kernels.getnext import CURSORS, Layers
 from skyband.kernels.parts import HI, LO, Parts
+from skyband.model.argument import check_choice
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -62,8 +63,7 @@ class LayeredIndex:
     """
 
     def __init__(self, kind: Kind, pool: Pool, n_dims: int, delta: int) -> None:
-        if kind not in KINDS:
-            raise ValueError(f"The index is {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {kind!r}.")
+        check_choice("index", kind, Kind)
         self.kind = kind
         self.n_dims = n_dims
         self.size = np.zeros(n_dims, np.int64)

@@ -5,7 +5,7 @@ their scores are equal: the one with the larger label. It may be replaced by a l
 labels in the same order.
 """
 
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from skyband.kernels.slots import grown
 from skyband.kernels.stab import Events, Found, make_found
 from skyband.kernels.streams import Streams
 from skyband.kernels.tiers import BLOCK, N_BLOCKS, Bounds, match_in_tiers
+from skyband.model.argument import check_choice
 from skyband.model.ranked import UNLIMITED, Subscriptions
 
 Bools = npt.NDArray[np.bool_]
@@ -31,7 +32,6 @@ Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
 
 Access = Literal["auto", "anchor", "intersect", "threshold", "tiers", "total"]
-ACCESSES: tuple[Access, ...] = get_args(Access)
 # Tiers have room for every dimension of every subscription; with more, most are not asked about.
 MOST_DIMS = 16
 
@@ -243,8 +243,7 @@ class Matcher:
 
 def chosen_access(access: Access, rule: Rule, dims: int) -> Access:
     """The way to subscriptions that was asked for, if it can be had, or the one that suits the rule."""
-    if access not in ACCESSES:
-        raise ValueError(f"The access is {', '.join(ACCESSES[:-1])} or {ACCESSES[-1]}, not {access!r}.")
+    check_choice("access", access, Access)
     if rule.exact:
         if access in ("threshold", "tiers", "total"):
             raise ValueError(f"The access {access} is for relaxed matching; exact matching has anchor and intersect.")

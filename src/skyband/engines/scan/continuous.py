@@ -9,7 +9,7 @@ from skyband.engines.continuous.roster import Deliveries, Int64s
 from skyband.engines.continuous.skeleton import Continuous, PublicationsT, SubscriptionsT
 from skyband.engines.room import pauses, stops
 from skyband.engines.scan.haunting import Haunting
-from skyband.engines.scan.rows import DEFAULT_RESERVE, Reserve, Rows
+from skyband.engines.scan.rows import DEFAULT_RESERVE, Rows, check_reserve
 from skyband.kernels.buffer import Stamps, check_row
 from skyband.kernels.heap import make_heap
 from skyband.kernels.scan import RUN, TILE, Scratch, Steps, Subscribers, fill, refresh_oldest, scan
@@ -25,7 +25,7 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
 
     def __init__(self, *args: Any, reserve: tuple[int, int] = DEFAULT_RESERVE, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._rows: Rows = Rows(Reserve(*reserve))
+        self._rows: Rows = Rows(check_reserve(reserve))
         self._inquiry = Inquiry(self._rows.roster)
         self._telling: Haunting = Haunting(self._rows)
         self._scratch = Scratch(

@@ -11,6 +11,8 @@ from skyband.engines.continuous.roster import Deliveries, Int64s, Pool, Roster, 
 from skyband.kernels.buffer import DELIVERED, MEMBER, Buffers, Told, leave_all, mark_all
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.slots import grown
+from skyband.model import shorten
+from skyband.model.argument import check_integer
 
 
 class Reserve(NamedTuple):
@@ -21,15 +23,22 @@ class Reserve(NamedTuple):
 
 
 DEFAULT_RESERVE = Reserve()
+MOST_TIMES, MOST_MORE = 1000, 1_000_000
+
+
+def check_reserve(given: object) -> Reserve:
+    """The reserve that a pair of integers means."""
+    if not isinstance(given, list | tuple) or len(given) != 2:
+        raise ValueError(f"reserve is a pair of integers, how many times k and how many more, not {shorten(given)}.")
+    times = check_integer("The first of reserve", given[0], 1, MOST_TIMES)
+    return Reserve(times, check_integer("The second of reserve", given[1], 0, MOST_MORE))
 
 
 class Rows:
     """Subscriptions and their buffers."""
 
     def __init__(self, reserve: Reserve = DEFAULT_RESERVE) -> None:
-        if reserve.times < 1 or reserve.more < 0:
-            raise ValueError(f"A row holds at least its k candidates, which {tuple(reserve)} does not allow for.")
-        self.reserve = reserve
+        self.reserve = check_reserve(reserve)
         self.roster = Roster()
         by_slot: list[npt.NDArray[Any]] = [np.zeros(0, np.int64) for _ in range(5)]
         by_slot += [np.zeros(0, np.bool_), np.zeros(0)]

@@ -1,7 +1,7 @@
 """Engines of the window family: bands behind an index of points, searched in cells."""
 
 from dataclasses import asdict
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,12 +16,14 @@ from skyband.engines.continuous.sparse import SparseIndex
 from skyband.kernels.habit import Cells
 from skyband.kernels.score import COSINE
 from skyband.kernels.slots import BLOCK
+from skyband.model.argument import check_choice, check_integer
 from skyband.model.window import Publications, Subscriptions
 
 # A grid is fitted when so many publications are there, and again when a quarter of as many lie beyond it.
 FIT_FROM = 256
 # Cosines over more dimensions are indexed by the dimensions that vectors share.
 MOST_DENSE = 16
+MOST_CELLS = 1_000_000
 
 IndexName = Literal["blocks", "grid"]
 
@@ -31,13 +33,10 @@ class Window(Points, Banded[Subscriptions, Publications]):
 
     def __init__(self, *args: Any, index: IndexName = "blocks", cells: int | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
-        if index not in get_args(IndexName):
-            raise ValueError(f"The index is {' or '.join(get_args(IndexName))}, not {index!r}.")
-        if cells is not None and cells < 1:
-            raise ValueError(f"A grid has at least one cell a dimension, not {cells}.")
+        check_choice("index", index, IndexName)
         self._index: PointIndex | None = None
         self._index_name: IndexName = index
-        self._cells = cells
+        self._cells = None if cells is None else check_integer("cells", cells, 1, MOST_CELLS)
         self._grid: GridIndex | None = None
         self._has_shelf = False
 
