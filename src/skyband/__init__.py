@@ -71,7 +71,8 @@ def open(
     from skyband.contract import find_engine
     from skyband.model import Settings
 
-    if isinstance(family, str) and family == "covering":
+    given: object = family
+    if isinstance(given, str) and given == "covering":
         raise ValueError("Covering subscriptions have no tops: skyband.CoverSet() keeps them.")
     settings = Settings(window=window, bounds=bounds, words=words)
     found = find_engine(family, engine)

@@ -140,11 +140,9 @@ def choices_of(hint: Any) -> tuple[str, ...]:
     return next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())
 
 
+CHOOSING: list[type[Any]] = [*ENGINES, skyband.CoverSet]
 CHOICES = [
-    (kind, name, choices_of(hint))
-    for kind in [*ENGINES, skyband.CoverSet]
-    for name, hint in options_of(kind).items()
-    if choices_of(hint)
+    (kind, name, choices_of(hint)) for kind in CHOOSING for name, hint in options_of(kind).items() if choices_of(hint)
 ]
 
 
@@ -244,7 +242,7 @@ def test_times_before_anything_and_far_away() -> None:
     with pytest.raises(ValueError, match=r"^Time cannot go back: it is -5 already, and -6 was asked for\.$"):
         engine.advance(-6)
     with pytest.raises(ValueError, match="a datetime without less"):
-        engine.advance(pd.Timestamp(1))  # type: ignore[arg-type]  # a nanosecond
+        engine.advance(pd.Timestamp(1))  # a nanosecond
     assert engine.now == -5
 
 

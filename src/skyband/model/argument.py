@@ -57,7 +57,7 @@ def check_number(
 ) -> float:
     """A number from `low` to `high`; above or below means that the end itself is not one."""
     try:
-        number = float(given) if isinstance(given, numbers.Real) and not isinstance(given, bool) else math.nan
+        number = float(given) if not isinstance(given, bool) and isinstance(given, numbers.Real) else math.nan
     except OverflowError:
         number = math.nan
     fits = (low < number if above else low <= number) and (number < high if below else number <= high)

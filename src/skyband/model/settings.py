@@ -2,10 +2,9 @@
 
 import datetime
 import math
-import numbers
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,8 @@ class Window(_Window):
     __slots__ = ()
 
     def __new__(cls, kind: WindowKind, size: int) -> Self:
-        is_integer = isinstance(size, int | np.integer) and not isinstance(size, bool)
+        given: object = size
+        is_integer = isinstance(given, int | np.integer) and not isinstance(given, bool)
         if kind == WindowKind.UNBOUNDED and not (is_integer and size == 0):
             raise ValueError(f"An unbounded window has size 0, not {shorten(size)}.")
         if kind != WindowKind.UNBOUNDED and not (is_integer and 0 < size < 2**63):
@@ -101,8 +101,8 @@ class Bounds(_Bounds):
     __slots__ = ()
 
     def __new__(cls, x_min: float, y_min: float, x_max: float, y_max: float) -> Self:
-        given = (x_min, y_min, x_max, y_max)
-        if not all(isinstance(corner, numbers.Real) and abs(corner) <= FARTHEST_CORNER for corner in given):
+        given: tuple[Any, ...] = (x_min, y_min, x_max, y_max)
+        if not all(_is_corner(corner) for corner in given):
             raise ValueError(f"Bounds must be four finite numbers of magnitude at most 1e150, not {shorten(given)}.")
         corners = (float(x_min), float(y_min), float(x_max), float(y_max))
         if corners[0] >= corners[2] or corners[1] >= corners[3]:
@@ -160,6 +160,10 @@ class Settings(_Settings):
         if words is not None and not all(callable(getattr(words, name, None)) for name in ("tokens", "weigh")):
             raise ValueError(f"words is a skyband.Words, or has the methods tokens and weigh, not {shorten(words)}.")
         return super().__new__(cls, dims, Window.of(window), _bounds(bounds), words)
+
+
+def _is_corner(given: Any) -> bool:
+    return isinstance(given, int | float | np.integer | np.floating) and bool(abs(given) <= FARTHEST_CORNER)
 
 
 def _bounds(given: Bounds | Sequence[float] | None) -> Bounds:
