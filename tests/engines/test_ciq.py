@@ -285,5 +285,5 @@ def test_more_slots_cost_their_bytes() -> None:
 
 @pytest.mark.parametrize("depth", [-1, 0, 9])
 def test_depth_has_limits(depth: int) -> None:
-    with pytest.raises(ValueError, match="depth must be from 1 to 8"):
+    with pytest.raises(ValueError, match="depth is an integer from 1 to 8"):
         CiqIndex(UNIT, depth)

@@ -163,7 +163,8 @@ class Settings(_Settings):
 
 
 def _is_corner(given: Any) -> bool:
-    return isinstance(given, int | float | np.integer | np.floating) and bool(abs(given) <= FARTHEST_CORNER)
+    is_number = isinstance(given, int | float | np.integer | np.floating)
+    return is_number and bool(-FARTHEST_CORNER <= given <= FARTHEST_CORNER)
 
 
 def _bounds(given: Bounds | Sequence[float] | None) -> Bounds:
