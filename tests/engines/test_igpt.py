@@ -429,5 +429,5 @@ def test_wrong_options_are_refused() -> None:
     with pytest.raises(ValueError, match=r"Each of prunings is .*, not 'luck'\."):
         IgptIndex(UNIT, prunings=frozenset(["luck"]))
     for capacity, groups in [(0, 10), (1000, 0), (1000, 101)]:
-        with pytest.raises(ValueError, match="capacity is an integer from 1 to|groups is an integer from 1 to 100"):
+        with pytest.raises(ValueError, match=r"capacity is an integer from 1 to|groups is an integer from 1 to 100"):
             IgptIndex(UNIT, capacity, groups)
