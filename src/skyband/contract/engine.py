@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.contract import snapshot
-from skyband.contract.intake import FARTHEST, Ids, Intake
+from skyband.contract.gates import Gated
+from skyband.contract.intake import FARTHEST, Ids
 from skyband.model import FAMILIES, LARGEST_K, OnError, Settings, Source, shorten
 from skyband.model.argument import check_choice, check_integer
 from skyband.model.instant import Instant, one_instant
@@ -26,7 +27,7 @@ PublicationsT = TypeVar("PublicationsT", bound=NamedTuple)
 Granularity = Literal["batch", "publication"]
 
 
-class Engine(Intake, Generic[SubscriptionsT, PublicationsT]):
+class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
     """One way to keep the answers of one family of subscriptions.
 
     A concrete engine names its `family`, its own `name` and what it is `good_for`, and fills in the hooks that start
@@ -59,12 +60,18 @@ class Engine(Intake, Generic[SubscriptionsT, PublicationsT]):
         parsed = self._parse(subscriptions, FAMILIES[self.family].parse_subscriptions)
         rows = self._admit(parsed, "subscriptions", self._registered(parsed.rows.ids), "is already registered")
         self._learn_dims(rows)
-        return self._tallied(self._subscribe(rows))
+        changes = self._tallied(self._subscribe(rows))
+        if self._watch is not None:
+            self._watch.touch(rows.ids)
+        return changes
 
     def unsubscribe(self, ids: Ids) -> pa.Table:
         """Withdraw questions; answers with the leaves that empty their tops."""
         given = self._known(ids)
-        return self._tallied(self._unsubscribe(given))
+        changes = self._tallied(self._unsubscribe(given))
+        if self._watch is not None:
+            self._watch.withdraw(given)
+        return changes
 
     def resize(self, ids: Ids, k: int) -> pa.Table:
         """Let subscriptions ask for k from now on; answers with what enters and leaves their tops by that.
@@ -72,7 +79,11 @@ class Engine(Intake, Generic[SubscriptionsT, PublicationsT]):
         What is in the top stays delivered; what had left it counts as new if it comes back.
         """
         k = check_integer("k", k, 1, LARGEST_K)
-        return self._tallied(self._resize(self._known(ids), k))
+        known = self._known(ids)
+        changes = self._tallied(self._resize(known, k))
+        if self._watch is not None:
+            self._watch.touch(known)
+        return changes
 
     def publish(self, publications: Source) -> pa.Table:
         """Take arrivals, and the expiries they cause; answers with how every top changed."""
@@ -171,6 +182,8 @@ class Engine(Intake, Generic[SubscriptionsT, PublicationsT]):
 
     def _tallied(self, changes: pa.Table) -> pa.Table:
         if "op" in changes.column_names and len(changes):
+            if self._watch is not None:
+                self._watch.touch(changes["subscription"])
             for found in pc.value_counts(changes["op"]).to_pylist():
                 self._counters[found["values"]] += found["counts"]
             self._counters["delivery"] += pc.sum(changes["first"]).as_py()

@@ -1,7 +1,7 @@
 """The nouns: publications, subscriptions, changes and rankings, and how tables become them."""
 
 from skyband.model import covering, geotext, ranges, ranked, window
-from skyband.model.change import Op, change_schema, match_schema, ranking_schema
+from skyband.model.change import Op, change_schema, gate_schema, match_schema, ranking_schema, staircase_schema
 from skyband.model.family import FAMILIES, Family, Parse, infer_family
 from skyband.model.read import (
     Reading,
@@ -55,6 +55,7 @@ __all__ = [
     "aligned",
     "change_schema",
     "covering",
+    "gate_schema",
     "geotext",
     "infer_family",
     "match_schema",
@@ -67,6 +68,7 @@ __all__ = [
     "rejects_table",
     "shorten",
     "show",
+    "staircase_schema",
     "to_table",
     "window",
     "write_table",

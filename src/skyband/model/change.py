@@ -1,4 +1,4 @@
-"""Schemas of what engines answer: changes, rankings and matches, as functions of the id types."""
+"""Schemas of what engines answer: changes, rankings, gates and matches, as functions of the id types."""
 
 from enum import StrEnum
 
@@ -45,6 +45,17 @@ def ranking_schema(subscription_type: pa.DataType, publication_type: pa.DataType
             _needed("score", pa.float64()),
         ]
     )
+
+
+def gate_schema(subscription_type: pa.DataType) -> pa.Schema:
+    """The worst score that passes the gate of each subscription; null for one that is no longer there."""
+    return pa.schema([_needed("subscription", subscription_type), pa.field("gate", pa.float64(), nullable=True)])
+
+
+def staircase_schema(subscription_type: pa.DataType) -> pa.Schema:
+    """From which time on, in microseconds, which gate holds; null while there is no time yet."""
+    at, gate = pa.field("at", pa.int64(), nullable=True), _needed("gate", pa.float64())
+    return pa.schema([_needed("subscription", subscription_type), at, gate])
 
 
 def match_schema(event_type: pa.DataType, subscription_type: pa.DataType) -> pa.Schema:

@@ -117,13 +117,16 @@ class BandRows:
     def leave(self, slots: Int64s, told: Told) -> None:
         leave_rows(slots, self.bands, told)
 
+    def pool(self, slots: Int64s) -> Pool:
+        """All entries of these rows."""
+        bands = self.bands
+        return Pool(bands.head[slots, START], bands.head[slots, SIZE], bands.item, bands.score)
+
     def ranking(self, schema: pa.Schema, slots: Int64s, items: IdMap, base: int) -> pa.Table:
         """The first k entries of these rows."""
-        bands = self.bands
-        n_top = np.minimum(bands.head[slots, K], bands.head[slots, SIZE])
-        return self.roster.ranking(
-            schema, slots, Pool(bands.head[slots, START], n_top, bands.item, bands.score), items, base
-        )
+        rows = self.pool(slots)
+        tops = rows._replace(n=np.minimum(self.bands.head[slots, K], rows.n))
+        return self.roster.ranking(schema, slots, tops, items, base)
 
     def _entries(self, slots: Int64s) -> tuple[Int64s, Int64s]:
         """Where the entries of these rows lie in the pool, and whose they are."""

@@ -156,6 +156,11 @@ class Inquiry:
         """The windows of these slots."""
         return Windows(self.rules.window_kind[slots], self.rules.window_size[slots])
 
+    def widest(self, slots: Int64s) -> npt.NDArray[np.float64]:
+        """The worst scores that may ever be in the tops of these slots: the threshold, or else an infinite one."""
+        ways: npt.NDArray[np.float64] = WAYS[self.questions.kinds[slots // BLOCK]]
+        return ways * self.rules.limit[slots]
+
     def thresholds(self, slots: Int64s, signs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The thresholds as they were given; NaN for a subscription that is not Boolean."""
         ways, limits = WAYS[self.questions.kinds[slots // BLOCK]], self.rules.limit[slots]

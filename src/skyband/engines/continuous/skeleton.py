@@ -14,12 +14,14 @@ import pyarrow as pa
 
 from skyband.contract import Engine, Horizon, pack, take, unpack
 from skyband.engines.continuous.inquiry import Asked, Inquiry
-from skyband.engines.continuous.roster import Deliveries, Int64s, Roster
+from skyband.engines.continuous.roster import Deliveries, Int64s, Pool, Roster
 from skyband.engines.continuous.store import Arrivals, Store, by_recency
 from skyband.engines.continuous.telling import Members, Telling
+from skyband.kernels.gate import FOR_EVER, Kept, Stairs, read_gates, read_stairs
+from skyband.kernels.heap import make_heap
 from skyband.kernels.idmap import IdMap
-from skyband.kernels.scan import Steps
-from skyband.model import change_schema, geotext, ranking_schema, window
+from skyband.kernels.scan import COUNT, TIME, Steps
+from skyband.model import change_schema, geotext, ranking_schema, staircase_schema, window
 
 SubscriptionsT = TypeVar("SubscriptionsT", bound=window.Subscriptions | geotext.Subscriptions)
 PublicationsT = TypeVar("PublicationsT", bound=window.Publications | geotext.Publications)
@@ -39,6 +41,9 @@ class Rows(Members, Protocol):
 
     def remove(self, slots: Int64s) -> None:
         """Give up slots and their rows."""
+
+    def pool(self, slots: Int64s) -> Pool:
+        """All entries of these slots, in the order of their tops."""
 
     def ranking(self, schema: pa.Schema, slots: Int64s, items: IdMap, base: int) -> pa.Table:
         """The tops of these slots."""
@@ -260,6 +265,43 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         if self._store is None or not len(slots):
             return schema.empty_table()
         return self._rows.ranking(schema, slots, self._store.ids, self._store.base)
+
+    def _gates(self, ids: pa.Array | None, at: int | None) -> pa.Table:
+        slots = self._with_gates(ids)
+        if not len(slots):
+            return self._gate_schema().empty_table()
+        gates = np.empty(len(slots))
+        read_gates(self._kept(slots), at or 0, gates)
+        return pa.table([self._roster.ids.ids(slots), gates], schema=self._gate_schema())
+
+    def _staircase(self, ids: pa.Array | None) -> pa.Table:
+        slots, schema = self._with_gates(ids), staircase_schema(self._id_type("subscriptions id"))
+        if not len(slots):
+            return schema.empty_table()
+        kept = self._kept(slots)
+        room = int(kept.n.sum()) + len(slots)
+        stairs = Stairs(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
+        # A row that is shorter than its k never fills the heap.
+        n = read_stairs(kept, self.now or 0, make_heap(int(np.minimum(kept.k, kept.n).max())), stairs)
+        row, at, gate = (array[:n] for array in stairs)
+        times = pa.array(at, pa.int64()) if self.now is not None else pa.nulls(n, pa.int64())
+        return pa.table([self._roster.ids.ids(slots[row]), times, gate], schema=schema)
+
+    def _with_gates(self, ids: pa.Array | None) -> Int64s:
+        """The slots of these subscriptions, or of all; it is an error if one of them has no gate."""
+        slots = self._roster.in_turn() if ids is None else self._roster.ids.find(ids)
+        counting = slots[self._inquiry.rules.window_kind[slots] == COUNT] if len(slots) else slots
+        if len(counting):
+            raise self._needs_all(self._roster.ids.ids(counting[:1])[0].as_py())
+        return slots
+
+    def _kept(self, slots: Int64s) -> Kept:
+        """What these slots have of candidates; a Boolean subscription, whose gate never moves, has none to look at."""
+        pool, rules, live = self._rows.pool(slots), self._inquiry.rules, self._opened().live
+        n = np.where(self._rows.signs(slots) == 0.0, 0, pool.n)
+        span = np.where(rules.window_kind[slots] == TIME, rules.window_size[slots], FOR_EVER)
+        widest = self._inquiry.widest(slots)
+        return Kept(pool.start, n, self._rows.ks(slots), span, widest, pool.item, pool.score, live.ts, live.base)
 
     def _save(self) -> dict[str, pa.Table]:
         horizon = pa.table({name: [value] for name, value in self.horizon._asdict().items()})

@@ -10,7 +10,7 @@ import pyarrow as pa
 from skyband.contract import Engine, Horizon, pack, take, unpack
 from skyband.contract.tops import Id
 from skyband.engines.oracle.answer import Answer, Member, change_table, differences, ranking_table
-from skyband.model import WindowKind, geotext, window
+from skyband.model import WindowKind, geotext, staircase_schema, window
 
 SubscriptionsT = TypeVar("SubscriptionsT", bound=window.Subscriptions | geotext.Subscriptions)
 PublicationsT = TypeVar("PublicationsT", bound=window.Publications | geotext.Publications)
@@ -116,6 +116,35 @@ class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[Subscripti
         tops = {id: self._answers[id].top for id in wanted}
         return ranking_table(tops, self._id_type("subscriptions id"), self._id_type("publications id"))
 
+    def _gates(self, ids: pa.Array | None, at: int | None) -> pa.Table:
+        wanted = self._wanted(ids)
+        return pa.table([wanted, [self._gate(self._questions[id], at) for id in wanted]], schema=self._gate_schema())
+
+    def _staircase(self, ids: pa.Array | None) -> pa.Table:
+        rows = []
+        for id in self._wanted(ids):
+            question = self._questions[id]
+            ends = {said.ts + question.size for said in self._live.values() if question.window == WindowKind.TIME}
+            times = [self.now, *sorted(end for end in ends if self.now is not None and end > self.now)]
+            steps = [(at, self._gate(question, at)) for at in times]
+            rows += [(id, *step) for i, step in enumerate(steps) if i == 0 or step[1] != steps[i - 1][1]]
+        schema = staircase_schema(self._id_type("subscriptions id"))
+        return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
+
+    def _wanted(self, ids: pa.Array | None) -> list[Id]:
+        wanted = list(self._questions) if ids is None else ids.to_pylist()
+        for id in wanted:
+            if self._questions[id].window == WindowKind.COUNT:
+                raise self._needs_all(id)
+        return wanted
+
+    def _gate(self, question: Question, at: int | None) -> float:
+        if question.threshold is not None:
+            return question.threshold
+        best = self._best(question, at)
+        is_open = float("inf") if question.ascending else float("-inf")
+        return is_open if len(best) < question.k else best[-1].score
+
     def _arrive(self, said: Said) -> None:
         self.now = said.ts if self.now is None else max(self.now, said.ts)
         self._live[said.id] = said
@@ -135,14 +164,15 @@ class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[Subscripti
     def _tell(self, id: Id) -> list[dict[str, Any]]:
         return differences(id, self._answers[id], self._best(self._questions[id]), self.now)
 
-    def _best(self, question: Question) -> list[Member]:
+    def _best(self, question: Question, at: int | None = None) -> list[Member]:
+        """The top as of now, or as of a later time if nothing else arrives."""
         reach = Horizon(
             us=question.size if question.window == WindowKind.TIME else 0,
             n=question.size if question.window == WindowKind.COUNT else 0,
             unbounded=question.window == WindowKind.UNBOUNDED,
         )
         scored = []
-        for said in self._within(list(self._live.values()), reach):
+        for said in self._within(list(self._live.values()), reach, at):
             score = self._score(question, said.content)
             if score is not None and self._passes(question, score):
                 scored.append((said, score))
@@ -157,14 +187,11 @@ class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[Subscripti
             return True
         return score <= question.threshold if question.ascending else score >= question.threshold
 
-    def _within(self, publications: list[Said], window: Horizon) -> list[Said]:
+    def _within(self, publications: list[Said], window: Horizon, at: int | None = None) -> list[Said]:
         """Those that are live in a window: young enough, or among the last n."""
+        now = self.now if at is None else at
         recent = sorted(publications, key=lambda said: (said.ts, said.id), reverse=True)
-        return [said for i, said in enumerate(recent) if window.unbounded or i < window.n or self._young(said, window)]
-
-    def _young(self, said: Said, window: Horizon) -> bool:
-        assert self.now is not None
-        return window.us > 0 and self.now - window.us < said.ts <= self.now
+        return [said for i, said in enumerate(recent) if window.unbounded or i < window.n or _young(said, window, now)]
 
     def _save(self) -> dict[str, pa.Table]:
         delivered = [(sub, pub) for sub, answer in self._answers.items() for pub in sorted(answer.delivered)]
@@ -203,3 +230,8 @@ class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[Subscripti
 
     def _changes(self, rows: list[dict[str, Any]]) -> pa.Table:
         return change_table(rows, self._id_type("subscriptions id"), self._id_type("publications id"))
+
+
+def _young(said: Said, window: Horizon, now: int | None) -> bool:
+    assert now is not None
+    return window.us > 0 and now - window.us < said.ts <= now

@@ -124,12 +124,16 @@ class Rows:
     def leave(self, slots: Int64s, told: Told) -> None:
         leave_all(slots, self.buffers, told)
 
+    def pool(self, slots: Int64s) -> Pool:
+        """All entries of these rows."""
+        buffers = self.buffers
+        return Pool(buffers.start[slots], buffers.size[slots], buffers.item, buffers.score)
+
     def ranking(self, schema: pa.Schema, slots: Int64s, items: IdMap, base: int) -> pa.Table:
         """The first k entries of these rows."""
-        buffers = self.buffers
-        n_top = np.minimum(buffers.k[slots], buffers.size[slots])
-        pool = Pool(buffers.start[slots], n_top, buffers.item, buffers.score)
-        return self.roster.ranking(schema, slots, pool, items, base)
+        rows = self.pool(slots)
+        tops = rows._replace(n=np.minimum(self.buffers.k[slots], rows.n))
+        return self.roster.ranking(schema, slots, tops, items, base)
 
     def delivered(self, slots: Int64s) -> Deliveries:
         """What rows hold below their tops that was delivered."""
