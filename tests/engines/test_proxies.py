@@ -1,9 +1,13 @@
 """Proxies: who is uncovered, against looking at every pair, while regions come, leave and move."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+import skyband
+from skyband.contract import AnyEngine
 from skyband.contract.tops import Id
 from skyband.engines.covering.proxies import Cover, Moved, ProxySet
 from skyband.engines.covering.region import (
@@ -17,6 +21,7 @@ from skyband.engines.covering.region import (
     take,
     whole_space,
 )
+from skyband.scoring import euclidean
 
 Floats = npt.NDArray[np.float64]
 
@@ -262,3 +267,48 @@ def test_empty_and_memory() -> None:
     assert proxies.memory() == 0
     proxies.add(list(range(50)), make_regions(Kind.BALL, np.arange(150.0).reshape(50, 3), 1.0, 1.0))
     assert proxies.memory() > 50 * 100
+
+
+def balls_of(engine: AnyEngine, places: dict[Id, list[float]], at: int) -> Regions:
+    return make_regions(Kind.BALL, list(places.values()), 1.0, engine.gates(list(places), at=at)["gate"])
+
+
+def told_through_proxies(places: dict[Id, list[float]], ks: dict[Id, int], rows: list[dict[str, Any]]) -> list[Any]:
+    """What an engine tells behind a filter that knows the uncovered proxies alone and keeps what they refuse."""
+    engine = skyband.open("window", "blocks", window=skyband.Window.time(100))
+    engine.subscribe([{"id": id, "k": ks[id], "score": "euclidean", "point": places[id]} for id in places])
+    proxies, held, told = ProxySet(dims=2), list[dict[str, Any]](), []
+    proxies.add(list(places), balls_of(engine, places, rows[0]["ts"]))
+    for row in rows:
+        gates = engine.gates(at=row["ts"])
+        proxies.move(gates["subscription"].to_pylist(), gates["gate"])
+        known = dict(zip(gates["subscription"].to_pylist(), gates["gate"].to_pylist(), strict=True))
+        held = [one for one in [*held, row] if one["ts"] > row["ts"] - 100]
+        good = [
+            one for one in held if any(euclidean(places[id], one["point"]) <= known[id] for id in proxies.uncovered())
+        ]
+        held = [one for one in held if one not in good]
+        told += engine.publish(good).to_pylist() + engine.advance(row["ts"]).to_pylist()
+    return told
+
+
+def told_by_one_engine(places: dict[Id, list[float]], ks: dict[Id, int], rows: list[dict[str, Any]]) -> list[Any]:
+    engine = skyband.open("window", "oracle", window=skyband.Window.time(100))
+    engine.subscribe([{"id": id, "k": ks[id], "score": "euclidean", "point": places[id]} for id in places])
+    return [change for row in rows for change in engine.publish([row]).to_pylist()]
+
+
+def test_what_a_proxy_refused_is_delivered_when_members_expire() -> None:
+    rows = [{"id": i, "ts": ts, "point": [x, 0.0]} for i, ts, x in ((1, 10, 0.1), (2, 20, 0.5), (3, 112, 9.0))]
+    told = told_through_proxies({"ann": [0.0, 0.0]}, {"ann": 1}, rows)
+    assert [change["publication"] for change in told if change["first"]] == [1, 2]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_proxies_with_gates_for_thresholds_lose_nothing(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    places: dict[Id, list[float]] = {f"s{i}": (random.integers(0, 5, 2) / 4).tolist() for i in range(6)}
+    ks = {id: int(random.integers(1, 6)) for id in places}
+    times = np.cumsum(random.integers(0, 15, 120)).tolist()
+    rows = [{"id": i, "ts": ts, "point": (random.integers(0, 9, 2) / 8).tolist()} for i, ts in enumerate(times)]
+    assert told_through_proxies(places, ks, rows) == told_by_one_engine(places, ks, rows)

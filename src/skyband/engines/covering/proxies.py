@@ -5,6 +5,11 @@ that contains it, so that it is known whom to look at when a region moves or lea
 Adding one costs a comparison with each root: linear in the number of roots, by bounding boxes first and by shapes for
 the few that are left. Removing costs that for each member directly below a removed root; moving, for each moved root
 and each member whose containment broke. The routing by covering of "Top-k/w publish/subscribe" leaves this check open.
+
+Thresholds are gates, as `Engine.gates` gives them for a time t, and refuse nothing that is in a top up to t. They widen
+as members expire, so that whoever refuses a publication by a proxy keeps it while it is live, moves the thresholds to
+the gates of the time to come before that time comes, and hands over what they let in. Then nothing is lost, see
+docs/contract.md. To drop what is worse than the k-th score loses what would be in the top when members have expired.
 """
 
 from collections.abc import Iterable, Sequence
@@ -84,7 +89,10 @@ class ProxySet:
         return self._ids_of(self._settle(loose - gone))
 
     def move(self, ids: Sequence[Id], thresholds: npt.ArrayLike) -> Moved:
-        """Set thresholds; answers with who is uncovered or covered now and was not before, in order of arrival."""
+        """Set thresholds, the gates of a time to come; answers with who is uncovered or covered now and was not before.
+
+        Both are in order of arrival.
+        """
         slots = self._find(ids)
         limits = np.broadcast_to(np.asarray(thresholds, np.float64), (len(slots),))
         if np.isnan(limits).any():

@@ -47,8 +47,9 @@ class Box(NamedTuple):
 class Regions(NamedTuple):
     """Regions, one in a row.
 
-    `points` and `weights` are those of window subscriptions, and the threshold is the score of the k-th publication.
-    A range, which has no threshold, holds `lo` and `hi` there.
+    `points` and `weights` are those of window subscriptions, and the threshold is the gate of the subscription as its
+    engine names it for a time: what lies outside of the region is in the top at no time up to then, and may be there
+    later. A range, which has no threshold, holds `lo` and `hi` there.
     """
 
     kinds: npt.NDArray[np.int8]
@@ -60,7 +61,7 @@ class Regions(NamedTuple):
 def make_regions(
     kinds: npt.ArrayLike, points: npt.ArrayLike, weights: npt.ArrayLike, thresholds: npt.ArrayLike
 ) -> Regions:
-    """Regions of window subscriptions; `open_thresholds` has the thresholds for those without a k-th publication."""
+    """Regions of window subscriptions, with gates for thresholds; `open_thresholds` has those of open gates."""
     places = np.atleast_2d(np.asarray(points, np.float64))
     shape = places.shape
     limits = np.broadcast_to(np.asarray(thresholds, np.float64), shape[:1])
