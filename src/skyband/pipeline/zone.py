@@ -48,9 +48,8 @@ class Zone:
         self.version = -1
         self.engine: AnyEngine = shape.open_engine()
         self._turns: dict[Id, int] = {}
-        # The subscriptions as they came, with their turns, and what k was changed to since.
+        # The subscriptions as they came, with their turns.
         self._asked: list[pa.Table] = []
-        self._resized: dict[Id, int] = {}
         self._schema = answer_schema(shape)
 
     @property
@@ -127,13 +126,11 @@ class Zone:
                 yield self._stepped(batch, self.engine.unsubscribe(rows.field("id")), step_of)
                 for id in step_of:
                     del self._turns[id]
-                    self._resized.pop(id, None)
             else:
                 for k, group in itertools.groupby(
                     zip(rows.field("k").to_pylist(), step_of, strict=True), key=lambda pair: pair[0]
                 ):
                     resized = [id for _, id in group]
-                    self._resized |= dict.fromkeys(resized, k)
                     yield self._stepped(batch, self.engine.resize(pa.array(resized, ids.type), k), step_of)
         self._check_rejects()
 
@@ -186,24 +183,15 @@ class Zone:
         ever = interest(self.shape.family, rows, self.shape.settings)
         if "window" not in rows._fields:
             return ever, ever
-        for_ever = rows.window.kind == WindowKind.UNBOUNDED
-        worst = np.where(for_ever, self._worst(rows), np.nan)
+        worst = self._gates(rows.ids, rows.window.kind == WindowKind.UNBOUNDED)
         until = np.full(len(worst), np.iinfo(np.int64).max)
         return ever, interest(self.shape.family, rows, self.shape.settings, worst, until)
 
-    def _worst(self, rows: Any) -> Any:
-        """The score of the last member of each full top, NaN for the others."""
-        worst = np.full(len(rows.ids), np.nan)
-        if not len(rows.ids):
-            return worst
-        rankings = self.engine.top(rows.ids)
-        place = {id: i for i, id in enumerate(rows.ids.to_pylist())}
-        at = np.fromiter((place[id] for id in rankings["subscription"].to_pylist()), np.int64, len(rankings))
-        k = np.array([self._resized.get(id, int(k)) for id, k in zip(place, rows.k, strict=True)], np.int64)
-        last = rankings["rank"].to_numpy() == k[at]
-        worst[at[last]] = rankings["score"].to_numpy()[last]
-        # A Boolean subscription is ranked by recency: any match may enter.
-        return np.where(np.isnan(rows.threshold), worst, np.nan)
+    def _gates(self, ids: pa.Array, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+        """The gates of these, NaN for those that are open or not wanted."""
+        gates = np.full(len(ids), np.nan)
+        gates[wanted] = self.engine.gates(ids.filter(pa.array(wanted)))["gate"].to_numpy()
+        return np.where(np.isinf(gates), np.nan, gates)
 
     def _note(self, asked: pa.Array, turns: list[int]) -> None:
         if self.shape.n_zones > 1:
@@ -224,15 +212,13 @@ class Zone:
         """What the zone knows besides its engine, as tables by name."""
         kind = self.shape.subscriptions().field("id").type
         ids, turns = pa.array(list(self._turns), kind), pa.array(list(self._turns.values()), pa.int64())
-        ks = pa.array([self._resized.get(id) for id in self._turns], pa.int64())
-        return {"turns": pa.table({"id": ids, "turn": turns, "k": ks}), "asked": self._current()}
+        return {"turns": pa.table({"id": ids, "turn": turns}), "asked": self._current()}
 
     def load(self, engine: AnyEngine, tables: dict[str, pa.Table], version: int) -> None:
         """Take on what `save` returned, beside the restored engine."""
         self.engine, self.version = engine, version
-        ids, turns, ks = (tables["turns"][name].to_pylist() for name in ("id", "turn", "k"))
+        ids, turns = (tables["turns"][name].to_pylist() for name in ("id", "turn"))
         self._turns = dict(zip(ids, turns, strict=True))
-        self._resized = {id: k for id, k in zip(ids, ks, strict=True) if k is not None}
         self._asked = [tables["asked"]]
 
 
