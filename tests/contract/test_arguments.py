@@ -91,7 +91,7 @@ def state(engine: AnyEngine) -> tuple[object, ...]:
 
 
 def verbs(family: str) -> list[str]:
-    more = ["update", "budgets"] if family == "ranked" else ["resize"]
+    more = ["update", "budgets"] if family == "ranked" else ["resize", "gates", "staircase"]
     return ["subscribe", "unsubscribe", "publish", "advance", "top", *more]
 
 
@@ -107,6 +107,7 @@ def test_odd_arguments_of_verbs(kind: type[AnyEngine]) -> None:
     for value in odd():
         if kind.family != "ranked":
             refusal(partial(engine.resize, "ann", value))
+            refusal(partial(engine.gates, None, value))
 
 
 @pytest.mark.parametrize("kind", ENGINES, ids=lambda kind: f"{kind.family}-{kind.name}")

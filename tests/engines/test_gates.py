@@ -282,8 +282,8 @@ def test_families_without_gates_say_so(family: str) -> None:
     ("at", "why"),
     [
         (4, "known from now on: it is 5 already, and 4"),
-        (2**62, "integer time"),
-        (7.5, "integer time"),
+        (2**62, "too far away"),
+        (7.5, "integer of microseconds"),
         (True, "integer"),
     ],
 )

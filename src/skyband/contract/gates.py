@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from skyband.contract.intake import FARTHEST, Ids, Intake
 from skyband.contract.tops import Id
-from skyband.model import gate_schema
+from skyband.model import gate_schema, shorten
+from skyband.model.instant import Instant, one_instant
 
 
 class Watch:
@@ -59,7 +60,7 @@ class Gated(Intake):
         super().__init__(*args, **options)
         self._watch: Watch | None = None
 
-    def gates(self, ids: Ids | None = None, at: int | None = None) -> pa.Table:
+    def gates(self, ids: Ids | None = None, at: Instant | None = None) -> pa.Table:
         """The gates of these subscriptions, or of all in the order they subscribed, as of a time from now on.
 
         A score as good as the gate passes it. An open gate is infinite: inf where smaller scores are better, and -inf
@@ -112,11 +113,12 @@ class Gated(Intake):
     def _asked_for(self, ids: Ids | None) -> pa.Array | None:
         return None if ids is None else self._known(ids, collect=False)
 
-    def _from_now(self, at: object) -> int | None:
+    def _from_now(self, at: Instant | None) -> int | None:
         if at is None:
             return self.now
-        if isinstance(at, bool) or not isinstance(at, int) or abs(at) > FARTHEST:
-            raise ValueError(f"A gate is asked for at an integer time within ±2**61 microseconds, not {at!r}.")
-        if self.now is not None and at < self.now:
-            raise ValueError(f"Gates are known from now on: it is {self.now} already, and {at} was asked for.")
-        return at
+        time = one_instant(at)
+        if abs(time) > FARTHEST:
+            raise ValueError(f"The time {shorten(time)} is too far away: times lie within ±2**61 microseconds.")
+        if self.now is not None and time < self.now:
+            raise ValueError(f"Gates are known from now on: it is {self.now} already, and {time} was asked for.")
+        return time
