@@ -121,8 +121,9 @@ def test_deliveries_in_a_window_are_the_chances_of_all_ranks(k: int) -> None:
     assert paper.deliveries_in_a_window(k) == pytest.approx(k + 2 * math.sqrt(k / math.pi), rel=0.07)
 
 
-def test_theory_agrees_with_what_the_paper_found() -> None:
-    assert paper.expected_deliveries(9, 40_000, 1_000_000) == pytest.approx(385, rel=0.02)
+def test_theory_agrees_with_what_is_counted_and_nearly_with_the_paper() -> None:
+    # Counted are 379, and the paper has 385.
+    assert paper.expected_deliveries(9, 40_000, 1_000_000) == pytest.approx(379.5, abs=0.5)
     # The paper's 0.09 is of a box with edges.
     assert 0.08 < paper.expected_kth_score(9, 40_000) < 0.09
 

@@ -245,10 +245,11 @@ def test_what_pa_gets_wrong_is_at_most_sigma(sigma: float) -> None:
 
 
 @pytest.mark.jit_only
-def test_deliveries_and_scores_are_those_of_the_paper() -> None:
-    """Table 1 with fewer subscriptions and a shorter stream: 385 deliveries in a million, k-th score 0.09.
+def test_deliveries_and_scores_are_about_those_of_the_paper() -> None:
+    """Table 1 with fewer subscriptions and a shorter stream, held against what `window-figure16 --size full` has.
 
-    While the first window fills everything is better than what is there; from then on each window brings as many.
+    That is 379 deliveries in a million and a k-th score of 0.084; the paper has 385 and 0.09. While the first window
+    fills everything is better than what is there; from then on each window brings as many.
     """
     n_live, n_windows = 40_000, 2
     subscriptions, publications = _workload(n_subscriptions=100, n_publications=(1 + n_windows) * n_live, seed=2)
@@ -263,7 +264,7 @@ def test_deliveries_and_scores_are_those_of_the_paper() -> None:
             scores.append(float(np.mean(top["score"].to_numpy()[top["rank"].to_numpy() == 9])))
     first = delivered[n_live // 2000 - 1]
     in_a_window = (delivered[-1] - first) / n_windows
-    assert np.mean(scores) == pytest.approx(0.09, abs=0.01)
-    assert first + 24 * in_a_window == pytest.approx(385, rel=0.05)
+    assert np.mean(scores) == pytest.approx(0.084, abs=0.003)
+    assert first + 24 * in_a_window == pytest.approx(379, rel=0.04)
     # A publication is delivered with the chance that it enters the top, summed over where it may rank on arrival.
     assert in_a_window == pytest.approx(sum(chance(9, rank, 0, 1.0) for rank in range(200)), rel=0.05)
