@@ -8,7 +8,7 @@ from skyband.bench.contest import WrongAnswer
 from skyband.bench.covering_contest import LEAST, Effort, build, check, compare, feasible
 from skyband.bench.covering_cost import Limited, lengths_of, n_probes
 from skyband.bench.covering_data import LARGE, Data, Scan, Setting, covers, draw, on_curve, queries, raised
-from skyband.bench.covering_speedup import Plan, regions, sparse
+from skyband.bench.covering_speedup import Case, Plan, foretell, regions, sparse
 from skyband.bench.covering_speedup import compare as compare_shares
 from skyband.bench.suite import covering
 from skyband.engines.covering.roots import Roots
@@ -113,6 +113,29 @@ def test_regions_have_the_sides_that_were_asked_for() -> None:
         assert lengths.max() < 8 << aspect
 
 
+def test_a_longest_side_is_held_by_shorter_ones() -> None:
+    plan = Plan((16,), (0, 1, 2), 2, 20, 3, longest=(64,))
+    held = [case for case in plan.cases() if case.held == "longest"]
+    assert [(case.side, case.aspect, case.held_side) for case in held] == [(64, 0, 64), (32, 1, 64), (16, 2, 64)]
+    assert held[1].label == "longest side 64, aspect ratio 1"
+    for case in held:
+        setting = Setting(5, 2, bits=plan.bits(case.side))
+        lengths = lengths_of(regions(setting, case.side, case.aspect, 30), Roots(setting.domains, setting.bits))
+        assert 64 <= lengths.max() < 128
+
+
+def test_speed_ups_grow_with_the_aspect_ratio_only_where_regions_do() -> None:
+    """In probes, which are foretold: the paper's fall, as do ours with the longest side held."""
+    plan = Plan((16,), (0, 1, 2), 20, 0, 0, longest=(64,))
+    speed_ups: dict[str, list[float]] = {"shortest": [], "longest": []}
+    for case in plan.cases():
+        setting = Setting(5, 2, bits=plan.bits(case.side))
+        asked = lengths_of(regions(setting, case.side, case.aspect, 20), Roots(setting.domains, setting.bits))
+        speed_ups[case.held].append(foretell(asked, 0.9)["fewer"])
+    assert speed_ups["shortest"] == sorted(speed_ups["shortest"])
+    assert speed_ups["longest"] == sorted(speed_ups["longest"], reverse=True)
+
+
 def test_wrong_answers_are_not_timed() -> None:
     built = build(Setting(60, 2, sides=LARGE, bits=5), EFFORT)
     all_of_them = np.arange(len(built.asked))
@@ -139,9 +162,16 @@ def test_queries_that_need_too_many_probes_are_left_out() -> None:
     assert rows[2]["skipped"].startswith("Skipped: 0 of 8 queries need at most 0 probes, the easiest ")
 
 
-def test_a_region_of_too_many_cubes_is_skipped() -> None:
-    (row,) = compare_shares(2, 4, 1, Plan((4,), (1,), 2, 20, 3))
+def test_a_region_of_too_many_cubes_is_not_searched_but_its_probes_are_foretold() -> None:
+    plan = Plan((4,), (1,), 2, 20, 3, (0.9, 0.5), 1)
+    row, *counted = compare_shares(2, Case(4, 1), plan)
     assert row["skipped"].endswith("and 3 are allowed.")
+    searched = {each["algorithm"]: each for each in compare_shares(2, Case(4, 1), plan._replace(most=10_000))}
+    assert [each["algorithm"] for each in counted] == ["greedy 90%", "greedy 50%"]
+    for each in counted:
+        assert each["latencies"] == []
+        assert each["measures"]["fewer"] == searched[each["algorithm"]]["measures"]["fewer"] > 1.0
+        assert each["measures"]["steps"] == pytest.approx(searched[each["algorithm"]]["measures"]["steps"], abs=1)
 
 
 def test_too_many_subscriptions_for_the_memory_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
