@@ -1,6 +1,7 @@
 """Standard cubes against a recursive quadtree, and against the figures of the covering paper."""
 
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -174,6 +175,56 @@ def test_runs_across_words(bits: int) -> None:
     assert runs(np.array([whole // 2] * 5), bits) == 1
     assert runs(np.array([whole // 2, *[whole] * 4]), bits) == 1
     assert runs(np.array([*[whole] * 4, whole // 2]), bits) == 16
+
+
+def fixed_dims(lengths: Int64s, i: int) -> Iterator[tuple[int, ...]]:
+    """FixedDim(L, i, m) for every m: the choices of dimensions that have a bit at i."""
+    nonzero = [z for z, length in enumerate(lengths.tolist()) if length >> i & 1]
+    for m in range(1, len(nonzero) + 1):
+        yield from combinations(nonzero, m)
+
+
+def printed(lengths: Int64s, i: int, fd: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Algorithm 1 as the paper prints it: free dimensions start at their highest bit, wherever that is."""
+    highest = [i if z in fd else length.bit_length() - 1 for z, length in enumerate(lengths.tolist())]
+    r, free = list(highest), [z for z in range(len(lengths)) if z not in fd]
+    while True:
+        yield tuple(r)
+        for z in free:
+            lower = [at for at in range(i + 1, r[z]) if lengths[z] >> at & 1]
+            r[z] = max(lower, default=highest[z])
+            if lower:
+                break
+        else:
+            return
+
+
+def mended(lengths: Int64s, i: int, fd: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The same, but nothing where the highest bit of a free dimension is not above i."""
+    if all(z in fd or length >> (i + 1) for z, length in enumerate(lengths.tolist())):
+        yield from printed(lengths, i, fd)
+
+
+def n_cells(rectangles: list[tuple[int, ...]]) -> int:
+    return sum(1 << sum(r) for r in rectangles)
+
+
+def test_algorithm_1_as_printed_repeats_a_rectangle() -> None:
+    lengths = np.array([7, 5])
+    found = {i: [r for fd in fixed_dims(lengths, i) for r in printed(lengths, i, fd)] for i in (2, 1, 0)}
+    assert found[2] == [(2, 2)] * 3
+    assert (found[1], found[0]) == ([(1, 2)], [(0, 2), (2, 0), (1, 0), (0, 0)])
+    assert sum(map(n_cells, found.values())) == 67
+    assert sum(n_cells(rectangles(lengths, 3, i)) for i in (2, 1, 0)) == 35
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3, 4])
+def test_algorithm_1_with_its_start_mended_is_what_is_walked(dims: int) -> None:
+    for seed in range(8):
+        lengths = random_lengths(dims, 5, seed)
+        for i in range(len(n_cubes(lengths))):
+            twin = [r for fd in fixed_dims(lengths, i) for r in mended(lengths, i, fd)]
+            assert sorted(rectangles(lengths, 5, i)) == sorted(twin)
 
 
 def test_rectangles_of_the_paper() -> None:

@@ -127,7 +127,8 @@ def enum_std_cube(walk: Walk) -> bool:
 def enumerate_rectangle(walk: Walk) -> bool:
     """Algorithm 1: the next rectangle of fd, with its first cube; after the last one it is the first one, and False.
 
-    The paper returns after any z; what it means is to return where a next bit was found, and to carry on otherwise.
+    The paper's slip is where it starts: at the highest bit of a free dimension, also where that is i, which repeats a
+    rectangle of a larger fd (of 7 x 5, r = (2, 2) two times more: 67 cells for 35). There is no such fd here.
     """
     lengths, r, free, level = walk.lengths, walk.r, walk.free, walk.state[LEVEL]
     for i in range(walk.state[N_FREE]):
@@ -200,8 +201,8 @@ def next_level(walk: Walk) -> bool:
 def _fix(walk: Walk) -> None:
     """Go to the first cube of the first rectangle of fd.
 
-    A dimension whose highest bit is at i is in every fd: without it there are no rectangles. The subset is of the
-    other ones that have a bit at i.
+    A dimension whose highest bit is at i is in every fd: left free it has no bit above i, and there are no rectangles.
+    The subset is of the other ones that have a bit at i.
     """
     lengths, r, free, low, state, first, last = (
         walk.lengths, walk.r, walk.free, walk.low, walk.state, walk.first, walk.last,
