@@ -160,7 +160,7 @@ def test_traffic_of_unicast_is_that_of_its_own_messages() -> None:
     for trial in trials:
         trial.turn(24)
     told = trials[0].completed(trials[1], 0)
-    hops, ip, straight = 0, 0, 0
+    hops, ip, straight, links = 0, 0, 0, 0
     for messages in UNICAST.painter(world, crowd).paint(world.part(0, 24)):
         n = int(messages.length[0])
         own = messages.object[:n] == world.changes.object[messages.event[:n]]
@@ -168,9 +168,13 @@ def test_traffic_of_unicast_is_that_of_its_own_messages() -> None:
         traffic = paths.network.unicast(zones)
         hops, ip = hops + traffic.overlay_hops.sum(), ip + traffic.ip_hops.sum()
         straight += paths.network.hops[paths.network.zones.server, zones].sum(dtype=int)
+        links += (zones != paths.network.zones.server).sum()
     assert told["overlay_bytes"] == pytest.approx(16 * hops / 24)
     assert told["ip_bytes"] == pytest.approx(16 * ip / 24)
+    assert told["straight_overlay_bytes"] == pytest.approx(16 * links / 24)
     assert told["straight_ip_bytes"] == pytest.approx(16 * straight / 24)
+    # One link passes no other broker: never more than from broker to broker, nor more than its IP hops.
+    assert 0 < told["straight_overlay_bytes"] <= min(told["overlay_bytes"], told["straight_ip_bytes"])
     dense, sparse, relax = (trial.measures(0) for trial in trials[1:])
     assert 0 < sparse["overlay_bytes"] <= dense["overlay_bytes"] <= dense["ip_bytes"]
     assert dense["way_overlay"] == told["way_overlay"]
@@ -202,6 +206,26 @@ def test_redundancy_is_over_what_an_exact_approach_has(runs: dict[str, list[Row]
                 assert told["redundancy"] == told["redundancy_changed"] == 0.0
             else:
                 assert told["redundancy_changed"] >= 0.0
+
+
+def test_cn_relax_is_in_the_tables_of_redundancy(runs: dict[str, list[Row]]) -> None:
+    for name, m, last in (("ranges-table2", 2_000_000, "79.98"), ("ranges-table5", 400_000, "36.11")):
+        rows = [row for row in runs[name] if row["algorithm"] == "CN-Relax"]
+        assert [row["parameters"]["k"] for row in rows] == list(SCALES["toy"].ks)
+        assert all(row["measures"]["redundancy_changed"] > 0.0 for row in rows)
+        beside: Row = {"algorithm": "CN-Relax", "parameters": {"n_subscriptions": m, "k": 20}, "measures": {}}
+        columns = {column.header: column.cell for column in BENCHMARKS[name].columns}
+        assert columns["redundancy, paper"](beside, beside) == last
+
+
+def test_traffic_of_unicast_is_in_the_rows_by_every_kind_of_link(runs: dict[str, list[Row]]) -> None:
+    for name in ("ranges-figure14", "ranges-figure17"):
+        headers, cells = BENCHMARKS[name].table(runs[name])
+        shown = [headers.index(each) for each in headers if each.startswith(("overlay bytes", "IP bytes"))]
+        assert len(shown) == 6
+        for row in cells:
+            if row[1] == "Unicast":
+                assert all(row[at] for at in shown)
 
 
 def test_sloped_rows_agree_and_have_more_to_tell(runs: dict[str, list[Row]]) -> None:

@@ -27,7 +27,8 @@ class Paths:
     """A network over zones of the subscriptions; changes begin at random brokers.
 
     `home` is the zone of each subscription. A message from the server to one zone alone takes what `direct` says if it
-    goes from broker to broker, and `straight` IP hops if the server knows the address of that broker.
+    goes from broker to broker. If the server knows the address of that broker it takes one link of the overlay, which
+    passes no other broker, and `straight` IP hops.
     """
 
     def __init__(self, world: World, n_zones: int, n_nodes: int) -> None:
@@ -51,7 +52,8 @@ class Carried(Trial):
         super().__init__(world, crowd, approach)
         self.paths = paths
         self.overlay, self.ip = np.zeros((2, len(world.changes.object)))
-        self.alone_overlay, self.alone_ip, self.straight = np.zeros((3, len(world.changes.object)))
+        self.alone_overlay, self.alone_ip = np.zeros((2, len(world.changes.object)))
+        self.straight_overlay, self.straight_ip = np.zeros((2, len(world.changes.object)))
         self._found = np.zeros(len(world.points) if approach == DENSE else 0, np.int64)
 
     def count(self, messages: Messages, changes: ObjectChanges, at: slice) -> None:
@@ -73,7 +75,8 @@ class Carried(Trial):
         zones: Int64s = self.paths.home[self._found[:n]]
         self.alone_overlay[change] += self.paths.direct.overlay_hops[zones].sum()
         self.alone_ip[change] += self.paths.direct.ip_hops[zones].sum()
-        self.straight[change] += self.paths.straight[zones].sum()
+        self.straight_overlay[change] += np.count_nonzero(zones != self.paths.network.zones.server)
+        self.straight_ip[change] += self.paths.straight[zones].sum()
 
     def measures(self, since: int) -> dict[str, float]:
         """What a change took on average; all but CN-Relax have to tell the server first, which is told apart."""
@@ -86,8 +89,10 @@ class Carried(Trial):
         """The measures of Unicast over all changes that Paint-Dense has seen."""
         told, at = super().completed(dense, since), slice(since, dense.n_done)
         if isinstance(dense, Carried):
-            told |= self.paths.to_server(at) | average("straight_ip_bytes", UNICAST_BYTES * dense.straight[at])
+            told |= self.paths.to_server(at)
             told |= _traffic(dense.alone_overlay[at], dense.alone_ip[at], UNICAST_BYTES)
+            told |= average("straight_overlay_bytes", UNICAST_BYTES * dense.straight_overlay[at])
+            told |= average("straight_ip_bytes", UNICAST_BYTES * dense.straight_ip[at])
         return told
 
 
@@ -118,6 +123,7 @@ TRAFFIC: tuple[Column, ...] = (
     relative("ratio of IP bytes", "ip_bytes"),
     shown("overlay bytes as sent", "overlay_sent"),
     shown("IP bytes as sent", "ip_sent"),
+    shown("overlay bytes if sent straight, paper's unit", "straight_overlay_bytes"),
     shown("IP bytes if sent straight, paper's unit", "straight_ip_bytes"),
     shown("overlay bytes to the server, paper's unit", "way_overlay"),
     shown("IP bytes to the server, paper's unit", "way_ip"),
