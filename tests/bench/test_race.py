@@ -92,6 +92,18 @@ def test_warming_up_ends_with_the_patience() -> None:
     assert Runner(Course(SETTING._replace(n_warm=7), 1), OURS).measures["warmed"] == 7.0
 
 
+def test_the_length_of_rows_is_noted_as_windows_pass() -> None:
+    kmax = Entrant("kmax", "skype", {"policy": "kmax"})
+    setting = SETTING._replace(n_subscriptions=40, n_live=200, n_warm=200, batch=20)
+    told = Runner(Course(setting, 1), kmax).measures
+    # Rows of kmax are as long as a search leaves them, three times k, and shrink until the next one.
+    assert 6.0 >= told["row_length_tenth"] > told["row_length_window"] > 0.0
+    early = Runner(Course(setting._replace(n_warm=20), 1), kmax).measures
+    assert "row_length_tenth" in early
+    assert "row_length_window" not in early
+    assert "row_length_tenth" not in Runner(Course(SETTING, 1), SCAN).measures
+
+
 def test_the_share_of_full_tops_is_noted() -> None:
     full = Runner(Course(SETTING._replace(k=1), 1), OURS).measures["full"]
     assert 0.5 < full <= 1.0

@@ -10,7 +10,14 @@ from skyband.bench.figure import Plot, draw_plot
 from skyband.bench.race import Setting, contest
 from skyband.bench.row import measured
 from skyband.bench.skype import SCALES, Scale
-from skyband.bench.suite import geotext, geotext_figure6, geotext_figure7, geotext_figure8, geotext_figure10
+from skyband.bench.suite import (
+    geotext,
+    geotext_figure6,
+    geotext_figure7,
+    geotext_figure8,
+    geotext_figure10,
+    geotext_million,
+)
 
 TOY = SCALES["toy"]
 
@@ -89,6 +96,17 @@ def test_table_2_is_made_of_the_runs_of_figure_10(runs: dict[str, list[Row]]) ->
     entrants = [entrant.label for entrant in geotext_figure10.ENTRANTS]
     assert named(rows) == [(data, label) for data in TOY.data for label in entrants]
     assert BENCHMARKS["geotext-table2"].measure is BENCHMARKS["geotext-figure10"].measure
+    # When the paper measures, a window later, and in the end.
+    _, cells = BENCHMARKS["geotext-table2"].table(rows)
+    assert all(all(row[2:5]) for row in cells)
+
+
+def test_millions_are_compared_in_one_heat_where_the_memory_holds_all() -> None:
+    assert [geotext_million.heat(3, 10, free) for free in (30, 29, 20, 19)] == [3, 2, 2, None]
+    assert [geotext_million.heat(1, 10, free) for free in (10, 9)] == [2, None]
+    rows = run("geotext-million")
+    assert [row["algorithm"] for row in rows] == ["blocks", "skype", "ciq-kmax", "blocks"]
+    assert len({row["measures"]["first.all_us"] for row in rows[:3]}) == 1
 
 
 @pytest.mark.jit_only

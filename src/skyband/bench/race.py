@@ -37,6 +37,8 @@ N_CHECKED = 100
 SECOND = 1_000_000
 # Of the first engine of a contest, beside the one that a row is of.
 TIMES = ("all_us", "arrival_us", "expiry_us")
+# When the length of rows is noted besides the end, in windows since the subscriptions came.
+NOTED = {"row_length_tenth": 0.1, "row_length_window": 1.0}
 
 
 class Setting(NamedTuple):
@@ -154,7 +156,15 @@ class Runner:
         setting, start = self._course.setting, time.perf_counter()
         while self.position < setting.n_live + setting.n_warm and time.perf_counter() - start < setting.patience:
             self._go_on(min(setting.batch, setting.n_live + setting.n_warm - self.position))
+            self._note_rows()
         self.measures["warmed"] = float(self.position - setting.n_live)
+
+    def _note_rows(self) -> None:
+        """Note how long rows are once so many windows have passed: they are longest right after a search."""
+        windows = (self.position - self._course.setting.n_live) / self._course.setting.n_live
+        for name, when in NOTED.items():
+            if windows >= when and name not in self.measures and isinstance(self.engine, Geotext):
+                self.measures[name] = float(self.engine.row_length)
 
     def _check(self) -> None:
         """Compare some tops with those of a fresh Scan, and note how many of them are full."""
