@@ -27,7 +27,7 @@ class Done:
     def describe(self) -> str:
         """The command and how it ended, for a failing test."""
         ended = "did not end within its time limit" if self.code is None else f"ended with {self.code}"
-        return f"skyband {' '.join(self.words)}\n{ended}\n{self.out[-2000:]}{self.err[-2000:]}"
+        return f"skyband {' '.join(self.words)}\n{ended}\n{self.out[:2000]}{self.err[:2000]}"
 
     def document(self) -> Any:
         """What `--json` printed, of a command that has to have ended well."""

@@ -6,8 +6,9 @@ from typing import Any
 
 from tests.blackbox.stream import Stream
 
-ORDERS = ("random", "farther", "nearer", "sawtooth", "level")
-NAMES = ("ä", "Z", "z", "10", "9", "日本", "😀", "é", " ", "\u0301", "a,b", 'q"', "\u017f", "-1", "nul")
+ORDERS = ("random", "farther", "farther", "nearer", "sawtooth", "level")
+# None looks like an integer, since a CSV column of such ids alone would hold integers.
+NAMES = ("ä", "Z", "z", "010", "09", "日本", "😀", "é", " ", "\u0301", "a,b", 'q"', "\u017f", "-01", "nul")
 
 
 def names(rng: random.Random, n: int) -> list[Any]:
@@ -46,7 +47,7 @@ def slide(rng: random.Random, stream: Stream) -> Stream:
     stream.batch = rng.choice([1, 1, 9, 1000])
     stream.granularity = rng.choice(["batch", "publication"])
     kind = rng.choice(["n", "n", "us", "none"])
-    width = rng.choice([1, 3, 10, 40, 100])
+    width = rng.choice([1, 3, 10, 40, 100, 100])
     stream.window_n = width if kind == "n" else None
     stream.window_us = width if kind == "us" else None
     own = rng.random() < 0.4
@@ -54,6 +55,16 @@ def slide(rng: random.Random, stream: Stream) -> Stream:
         each["k"] = rng.choice([1, 1, 2, 5, 10, width // 3 + 1, width, width + 7, 1_000_000])
         if own and rng.random() < 0.6:
             each[rng.choice(["window_n", "window_us"])] = rng.choice([1, 2, 15, 60, 200])
+    return alone(rng, stream) if rng.random() < 0.4 else stream
+
+
+def alone(rng: random.Random, stream: Stream) -> Stream:
+    """Keep a few subscriptions with long rows and a wide window, so that rows outgrow their room again and again."""
+    stream.batch = rng.choice([1, 1, 9])
+    stream.window_n, stream.window_us = 100, None
+    stream.subscriptions = stream.subscriptions[: rng.randint(1, 3)]
+    for each in stream.subscriptions:
+        each["k"] = rng.randint(10, 60)
     return stream
 
 

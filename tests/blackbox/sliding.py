@@ -44,10 +44,9 @@ def place_and_words(subscription: Row, publication: Row, bounds: Sequence[float]
 
 
 def weighed(row: Row) -> dict[str, float]:
-    """The weight of each term; all the same where a row gives none."""
+    """The weight of each term; a single one that is given none weighs 1, by whatever it is weighed."""
     terms = row["terms"] or []
-    weights = row.get("weights") or [1 / math.sqrt(len(terms)) for _ in terms]
-    return dict(zip(terms, weights, strict=True))
+    return dict(zip(terms, row.get("weights") or [1.0] * len(terms), strict=True))
 
 
 def grows(subscription: Row) -> bool:

@@ -59,8 +59,10 @@ def geotext(seed: int) -> Stream:
     side = rng.choice([1.0, 32.0])
     thin = rng.random() < 0.3
     publications = []
-    for name, ts, far in zip(names(rng, n), times(rng, n), distances(rng, n), strict=True):
-        x = min(far, 256.0) / 256 * side if far > 6 else far / 8 * side
+    order = distances(rng, n)
+    scale = 8 if max(order) <= 8 else 256
+    for name, ts, far in zip(names(rng, n), times(rng, n), order, strict=True):
+        x = far / scale * side
         terms = [] if rng.random() < 0.05 else rng.sample(WORDS[: 4 if thin else 8], rng.choice([1, 1, 2, 4]))
         weights = weights_of(rng, len(terms)) if terms else []
         publications.append({"id": name, "ts": ts, "x": x, "y": rng.randint(0, 4) / 4 * side * (not thin),
@@ -74,9 +76,9 @@ def geotext(seed: int) -> Stream:
 
 
 def placed(rng: random.Random, name: Any, side: float) -> Row:
-    """A subscription of the geotext family."""
-    terms = rng.sample(WORDS, rng.choice([1, 1, 2, 3, 4]))
-    weights = weights_of(rng, len(terms)) if len(terms) != 3 and rng.random() < 0.5 else None
+    """A subscription of the geotext family; a single term weighs 1, whether it is given a weight or not."""
+    terms = rng.sample(WORDS, rng.choice([1, 1, 2, 4]))
+    weights = None if len(terms) == 1 and rng.random() < 0.5 else weights_of(rng, len(terms))
     place = {"x": rng.choice([0.0, 0.5, 1.0]) * side, "y": rng.choice([0.0, 0.25]) * side}
     return {"id": name, **place, "terms": terms, "weights": weights, "alpha": rng.choice([0.0, 0.25, 0.5, 1.0])}
 
