@@ -1,17 +1,16 @@
 """The lexicon: the slots of objects by their ids, and integers in the order of the ids.
 
-A larger integer id is its own label. Text ids lie in a sorted list and have labels with gaps between them, so that a
-new one takes a label from a gap; where a gap is used up, the labels around it are spread again, far enough that gaps
-are wide. Labels may change so, but never the order of two.
+A larger integer id is its own label. Text ids lie in an alphabet and have labels with gaps between them, so that a new
+one takes a label from a gap; where a gap is used up, the labels around it are spread again, far enough that gaps are
+wide. Labels may change so, but never the order of two.
 """
-
-from bisect import bisect
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.engines.alphabet import NOWHERE, Alphabet
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.slots import grown
 
@@ -31,8 +30,7 @@ class Lexicon:
         self.ids = IdMap()
         self.label = np.zeros(0, np.int64)
         self.tie = np.zeros(0, np.int64)
-        self._texts: list[str] = []
-        self._sorted = np.zeros(0, np.int64)
+        self._alphabet = Alphabet()
 
     @property
     def n(self) -> int:
@@ -40,8 +38,7 @@ class Lexicon:
 
     @property
     def n_bytes(self) -> int:
-        texts = sum(map(len, self._texts)) + 64 * len(self._texts)
-        return self.ids.n_bytes + self.label.nbytes + self.tie.nbytes + self._sorted.nbytes + texts
+        return self.ids.n_bytes + self.label.nbytes + self.tie.nbytes + self._alphabet.n_bytes
 
     def slots(self, ids: pa.Array) -> Int64s:
         """The slot of each id, which is new if it was never seen."""
@@ -53,16 +50,19 @@ class Lexicon:
             slots[unknown] = self.ids.find(ids.take(pa.array(unknown)))
         return slots
 
+    def reserve(self, n: int) -> None:
+        """Let `label` and `tie` have this many places at least; what lies beyond the ids may be written by others."""
+        self.label, self.tie = grown(self.label, n), grown(self.tie, n)
+
     def _add(self, ids: pa.Array) -> None:
         slots = np.arange(self.n, self.n + len(ids), dtype=np.int64)
         self.ids.add(ids, slots)
-        self.label, self.tie = grown(self.label, self.n), grown(self.tie, self.n)
+        self.reserve(self.n)
         if pa.types.is_integer(ids.type):
             self._set(slots, np.asarray(ids, np.int64))
         elif len(ids) > MANY and 16 * len(ids) > self.n:
             self._sort()
         else:
-            self._sorted = grown(self._sorted, self.n)
             for text, slot in zip(ids.to_pylist(), slots.tolist(), strict=True):
                 self._insert(text, slot)
 
@@ -73,54 +73,50 @@ class Lexicon:
     def _sort(self) -> None:
         ids = self.ids.ids(np.arange(self.n))
         order = pc.array_sort_indices(ids)
-        self._texts, self._sorted = ids.take(order).to_pylist(), np.asarray(order).astype(np.int64)
-        self._spread(0, self.n)
+        self._alphabet.fill(ids.take(order).to_pylist(), np.asarray(order).astype(np.int64))
+        self._spread(0, self._alphabet.n_pieces, 0)
 
     def _insert(self, text: str, slot: int) -> None:
-        place, n = bisect(self._texts, text), len(self._texts)
-        self._texts.insert(place, text)
-        self._sorted[place + 1 : n + 1] = self._sorted[place:n].copy()
-        self._sorted[place] = slot
-        before, after = self._label_at(place - 1), self._label_at(place + 1)
-        if n == 0:
-            label = 0
-        elif place == n:
-            label = min(before + WIDE, (before + after) // 2)
-        elif place == 0:
-            label = max(after - WIDE, (before + after) // 2)
-        else:
-            label = (before + after) // 2
+        piece, at = self._alphabet.insert(text, slot)
+        earlier, later = self._alphabet.neighbours(piece, at)
+        before, after = self._label_of(earlier, LEAST), self._label_of(later, MOST)
+        label = (before + after) // 2
+        if earlier != NOWHERE and later == NOWHERE:
+            label = min(before + WIDE, label)
+        elif earlier == NOWHERE and later != NOWHERE:
+            label = max(after - WIDE, label)
         self._set(np.array([slot]), np.array([label]))
         if label in (before, after):
-            self._relieve(place)
+            self._relieve(piece)
 
-    def _label_at(self, place: int) -> int:
-        if place < 0:
-            return LEAST
-        return int(self.label[self._sorted[place]]) if place < len(self._texts) else MOST
+    def _label_of(self, slot: int, beyond: int) -> int:
+        return beyond if slot == NOWHERE else int(self.label[slot])
 
-    def _relieve(self, place: int) -> None:
-        """Spread the labels of the nearest stretch around a place that has room enough."""
-        reach = 4
-        while True:
-            lo, hi = max(place - reach, 0), min(place + reach, len(self._texts))
-            gap = (self._label_at(hi) - self._label_at(lo - 1)) // (hi - lo + 1)
-            if gap >= FAIR or (lo == 0 and hi == len(self._texts)):
-                self._spread(lo, hi)
-                return
-            reach *= 2
+    def _relieve(self, piece: int) -> None:
+        """Spread the labels of the nearest pieces around one that have room enough."""
+        reach, n_pieces = 0, self._alphabet.n_pieces
+        while not self._spread(max(piece - reach, 0), min(piece + reach + 1, n_pieces), FAIR):
+            reach = 2 * reach + 1
 
-    def _spread(self, lo: int, hi: int) -> None:
-        before, after = self._label_at(lo - 1), self._label_at(hi)
-        gap = (after - before) // (hi - lo + 1)
-        self._set(self._sorted[lo:hi], before + gap * np.arange(1, hi - lo + 1))
+    def _spread(self, lo: int, hi: int, fair: int) -> bool:
+        """Spread the labels of some pieces, if gaps are fair then or it is all of them."""
+        slots, alphabet = self._alphabet.slots(lo, hi), self._alphabet
+        before, after = self._label_of(alphabet.last_of(lo - 1), LEAST), self._label_of(alphabet.first_of(hi), MOST)
+        gap = (after - before) // (len(slots) + 1)
+        if gap < fair and hi - lo < alphabet.n_pieces:
+            return False
+        self._set(slots, before + gap * np.arange(1, len(slots) + 1))
+        return True
 
     def check(self) -> None:
         """Assert the invariants."""
         self.ids.check()
         n = self.n
         assert (self.tie[:n] == ~self.label[:n]).all()
-        if self._texts:
-            assert self._texts == sorted(self.ids.ids(np.arange(n)).to_pylist())
-            assert self.ids.ids(self._sorted[:n]).to_pylist() == self._texts
-            assert (np.diff(self.label[self._sorted[:n]]) > 0).all()
+        in_order = list(self._alphabet)
+        if in_order:
+            self._alphabet.check()
+            slots = np.array([slot for _, slot in in_order])
+            assert len(slots) == n
+            assert self.ids.ids(slots).to_pylist() == [text for text, _ in in_order]
+            assert (np.diff(self.label[slots]) > 0).all()
