@@ -15,16 +15,34 @@ whatever a subscriber has not been told of yet then ranks before what arrives in
 belongs to the answer is ever pushed out of a list.
 
 `before` holds the objects as they were, in trees of its own that are one batch behind.
+
+Nothing here looks at all objects: what a batch costs follows its changes and what they expose, besides the searches in
+trees. Nothing is allocated either: a call that finds no room says for how much, and goes on where it stopped when it is
+called again.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from skyband.kernels.compile import kernel
-from skyband.kernels.events import depart, set_y
+from skyband.kernels.boxtree import Trees
+from skyband.kernels.compile import inlined, kernel
+from skyband.kernels.events import Progress, depart, set_y
 from skyband.kernels.message import GONE, Floats, Int64s, Messages
-from skyband.kernels.paint import Audience, Easel, Servers, Style, Update, find_reach, look_around, send_tiles, sweep_up
+from skyband.kernels.paint import (
+    Audience,
+    Easel,
+    Exposed,
+    Servers,
+    Style,
+    Update,
+    find_reach,
+    keep_counts,
+    look_around,
+    restore_counts,
+    send_tiles,
+    sweep_up,
+)
 from skyband.kernels.staircase import Around, lay_gained, lay_staircase, lay_told, make_around, widen
 
 
@@ -41,6 +59,22 @@ class Batch(NamedTuple):
     new: Floats
 
 
+class News(NamedTuple):
+    """What is to be told to each group, in this order: what ranks lower, what ranks higher, and what was exposed.
+
+    `event` is by object that ranks higher. `gained[first[g] : end[g]]` was exposed to the group at g and has not
+    changed; that is laid to one change, `cause`.
+    """
+
+    lowered: Batch
+    raised: Int64s
+    event: Int64s
+    gained: Int64s
+    first: Int64s
+    end: Int64s
+    cause: int
+
+
 class Views(NamedTuple):
     """What ranks before an object: now, before the batch, and now for its old y."""
 
@@ -54,24 +88,72 @@ def make_views(k: int) -> Views:
     return Views(make_around(k), make_around(k), make_around(k))
 
 
+@inlined
+def _style(groups: Audience, g: int) -> Style:
+    return Style(groups.group[g], groups.k[g], groups.sparse, groups.most[g])
+
+
 @kernel
-def expose(batch: Batch, servers: Servers, groups: Audience, exposed: Int64s, easel: Easel, nothing: Messages) -> None:
-    """Apply the updates in turn; `exposed[g, object]` becomes 1 for what that exposes to a group."""
-    for i in range(len(batch.object)):
-        object = batch.object[i]
-        if batch.new[i] == GONE:
-            depart(servers, object)
-        else:
-            set_y(servers, object, batch.new[i])
-        update = Update(object, batch.event[i], batch.old[i], batch.new[i])
-        # What has moved without another y ranks before the place that it leaves, where it has the same tie.
-        tie = servers.tie[object] + (object != batch.known[i])
-        for g in range(len(groups.group)):
-            style = Style(groups.group[g], groups.k[g], groups.sparse, groups.most[g])
-            look_around(servers, servers.x[object], batch.old[i], tie, style.k, easel, easel.around)
-            if style.sparse:
-                find_reach(style, groups.trees, easel.around, servers.x[object], easel)
-            sweep_up(style, servers, groups.trees, update, exposed[g], easel, nothing)
+def _apply(batch: Batch, i: int, servers: Servers) -> None:
+    if batch.new[i] == GONE:
+        depart(servers, batch.object[i])
+    else:
+        set_y(servers, batch.object[i], batch.new[i])
+
+
+@kernel
+def _sweep(
+    batch: Batch,
+    i: int,
+    style: Style,
+    servers: Servers,
+    groups: Audience,
+    exposed: Exposed,
+    easel: Easel,
+    out: Messages,
+) -> None:
+    """Note what an update that was applied exposes to a group."""
+    object = batch.object[i]
+    update = Update(object, batch.event[i], batch.old[i], batch.new[i])
+    # What has moved without another y ranks before the place that it leaves, where it has the same tie.
+    tie = servers.tie[object] + (object != batch.known[i])
+    look_around(servers, servers.x[object], batch.old[i], tie, style.k, easel, easel.around)
+    if style.sparse:
+        find_reach(style, groups.trees, easel.around, servers.x[object], easel)
+    sweep_up(style, servers, groups.trees, update, exposed, easel, out)
+
+
+@kernel
+def expose(
+    batch: Batch,
+    servers: Servers,
+    groups: Audience,
+    exposed: Exposed,
+    progress: Progress,
+    easel: Easel,
+    nothing: Messages,
+) -> bool:
+    """Apply the updates in turn, and note what that exposes to whom; False if so many more places are needed.
+
+    `progress.at` is the update, whether it was applied, the position of the group, and the places needed.
+    """
+    at = progress.at
+    for i in range(at[0], len(batch.object)):
+        if at[1] == 0:
+            _apply(batch, i, servers)
+            at[1] = 1
+        for g in range(at[2], len(groups.group)):
+            n = exposed.length[0]
+            keep_counts(easel)
+            _sweep(batch, i, _style(groups, g), servers, groups, exposed, easel, nothing)
+            if exposed.length[0] > len(exposed.pair):
+                at[0], at[2], at[3] = i, g, exposed.length[0] - n
+                exposed.length[0] = n
+                restore_counts(easel)
+                return False
+        at[1] = at[2] = 0
+    at[0] = len(batch.object)
+    return True
 
 
 @kernel
@@ -83,46 +165,64 @@ def _nowhere(around: Around, k: int) -> None:
 
 
 @kernel
-def send_lowered(
-    start: int,
+def _tell_lowered(
     batch: Batch,
-    g: int,
+    i: int,
+    style: Style,
     servers: Servers,
     before: Servers,
-    groups: Audience,
+    subscriptions: Trees,
     views: Views,
     easel: Easel,
     out: Messages,
-) -> int:
-    """Tell a group of those that rank lower, from `start` on; how many were told before there was no more room."""
-    style = Style(groups.group[g], groups.k[g], groups.sparse, groups.most[g])
+) -> None:
+    """Tell a group of one that ranks lower."""
     now, was, then, k, tiles = views.now, views.before, views.then, style.k, easel.tiles
-    for i in range(start, len(batch.object)):
-        object = batch.object[i]
-        x, tie = servers.x[object], servers.tie[object]
-        if batch.new[i] == GONE:
-            _nowhere(now, k)
-        else:
-            look_around(servers, x, batch.new[i], tie, k, easel, now)
-        look_around(before, x, batch.old[i], tie, k, easel, was)
-        look_around(servers, x, batch.old[i], tie, k, easel, then)
-        lay_told(now, was, then, k, x, tiles)
-        if style.most > k:
-            widen(then, style.most, tiles)
-        n = out.length[0]
-        send_tiles(style, groups.trees, tiles, x, batch.new[i], batch.known[i], batch.event[i], easel, out)
-        if out.length[0] > len(out.y):
-            out.length[0] = n
-            return i
-    return len(batch.object)
+    object = batch.object[i]
+    x, tie = servers.x[object], servers.tie[object]
+    if batch.new[i] == GONE:
+        _nowhere(now, k)
+    else:
+        look_around(servers, x, batch.new[i], tie, k, easel, now)
+    look_around(before, x, batch.old[i], tie, k, easel, was)
+    look_around(servers, x, batch.old[i], tie, k, easel, then)
+    lay_told(now, was, then, k, x, tiles)
+    if style.most > k:
+        widen(then, style.most, tiles)
+    send_tiles(style, subscriptions, tiles, x, batch.new[i], batch.known[i], batch.event[i], easel, out)
 
 
 @kernel
-def send_raised(
-    start: int,
-    objects: Int64s,
-    events: Int64s,
+def _tell_raised(
+    object: int,
+    event: int,
     changed: bool,
+    style: Style,
+    servers: Servers,
+    before: Servers,
+    subscriptions: Trees,
+    views: Views,
+    easel: Easel,
+    out: Messages,
+) -> None:
+    """Tell a group of an object that ranks higher, or that was exposed and has not `changed`."""
+    now, was, k, tiles = views.now, views.before, style.k, easel.tiles
+    x, y, tie = servers.x[object], servers.y[object], servers.tie[object]
+    look_around(servers, x, y, tie, k, easel, now)
+    if changed:
+        lay_staircase(now, k, x, tiles)
+    else:
+        look_around(before, x, y, tie, k, easel, was)
+        lay_gained(now, was, k, x, tiles)
+    if style.most > k:
+        widen(now, style.most, tiles)
+    send_tiles(style, subscriptions, tiles, x, y, object, event, easel, out)
+
+
+@kernel
+def _tell_one(
+    news: News,
+    i: int,
     g: int,
     servers: Servers,
     before: Servers,
@@ -130,24 +230,45 @@ def send_raised(
     views: Views,
     easel: Easel,
     out: Messages,
-) -> int:
-    """Tell a group of objects that rank higher, or that were exposed and have not `changed`; see `send_lowered`."""
-    style = Style(groups.group[g], groups.k[g], groups.sparse, groups.most[g])
-    now, was, k, tiles = views.now, views.before, style.k, easel.tiles
-    for i in range(start, len(objects)):
-        object = objects[i]
-        x, y, tie = servers.x[object], servers.y[object], servers.tie[object]
-        look_around(servers, x, y, tie, k, easel, now)
-        if changed:
-            lay_staircase(now, k, x, tiles)
-        else:
-            look_around(before, x, y, tie, k, easel, was)
-            lay_gained(now, was, k, x, tiles)
-        if style.most > k:
-            widen(now, style.most, tiles)
-        n = out.length[0]
-        send_tiles(style, groups.trees, tiles, x, y, object, events[i], easel, out)
-        if out.length[0] > len(out.y):
-            out.length[0] = n
-            return i
-    return len(objects)
+) -> None:
+    """Tell a group of what comes at place i of its news."""
+    style, lowered, raised = _style(groups, g), len(news.lowered.object), len(news.raised)
+    if i < lowered:
+        _tell_lowered(news.lowered, i, style, servers, before, groups.trees, views, easel, out)
+        return
+    i -= lowered
+    changed = i < raised
+    object = news.raised[i] if changed else news.gained[news.first[g] + i - raised]
+    event = news.event[i] if changed else news.cause
+    _tell_raised(object, event, changed, style, servers, before, groups.trees, views, easel, out)
+
+
+@kernel
+def tell(
+    news: News,
+    servers: Servers,
+    before: Servers,
+    groups: Audience,
+    views: Views,
+    progress: Progress,
+    easel: Easel,
+    out: Messages,
+) -> bool:
+    """Tell every group its news; False if an empty `out` with room for so many is needed.
+
+    `progress.at` is the place in the news, nothing, the position of the group, and the room needed.
+    """
+    at, n_changed = progress.at, len(news.lowered.object) + len(news.raised)
+    for g in range(at[2], len(groups.group)):
+        for i in range(at[0], n_changed + news.end[g] - news.first[g]):
+            n = out.length[0]
+            keep_counts(easel)
+            _tell_one(news, i, g, servers, before, groups, views, easel, out)
+            if out.length[0] > len(out.y):
+                at[0], at[2], at[3] = i, g, out.length[0] - n
+                out.length[0] = n
+                restore_counts(easel)
+                return False
+        at[0] = 0
+    at[2] = len(groups.group)
+    return True

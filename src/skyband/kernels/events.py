@@ -11,7 +11,18 @@ import numpy as np
 from skyband.kernels.boxtree import insert_item, remove_item, set_coordinate
 from skyband.kernels.compile import kernel
 from skyband.kernels.message import GONE, Floats, Int64s, Messages
-from skyband.kernels.paint import Audience, Bools, Easel, Servers, Style, Update, home_of, paint
+from skyband.kernels.paint import (
+    Audience,
+    Bools,
+    Easel,
+    Servers,
+    Style,
+    Update,
+    home_of,
+    keep_counts,
+    paint,
+    restore_counts,
+)
 from skyband.kernels.unicast import Inquiry, unicast
 
 DONE, NEEDS_MESSAGES, NEEDS_NODES, NEEDS_SLOTS = range(4)
@@ -104,22 +115,20 @@ def _paint_groups(
     out: Messages,
 ) -> int:
     """Paint an update for the groups that are left."""
-    at, counts, kept = progress.at, easel.counts, easel.kept
+    at = progress.at
     for g in range(at[2], len(groups.group)):
         style = Style(groups.group[g], groups.k[g], groups.sparse, groups.most[g])
         start = out.length[0]
-        for i in range(len(counts)):
-            kept[i] = counts[i]
+        keep_counts(easel)
         enough = True
         if len(inquiry.point):
             enough = unicast(style, servers, groups.trees, update, inquiry, easel, out)
         else:
-            paint(style, servers, groups.trees, update, inquiry.nobody, easel, out)
+            paint(style, servers, groups.trees, update, inquiry.unnoted, easel, out)
         if not enough or out.length[0] > len(out.y):
             at[2], at[3] = g, out.length[0]
             out.length[0] = start
-            for i in range(len(counts)):
-                counts[i] = kept[i]
+            restore_counts(easel)
             return NEEDS_MESSAGES if enough else NEEDS_SLOTS
     at[2] = 0
     return DONE

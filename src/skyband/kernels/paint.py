@@ -11,8 +11,8 @@ reach. With an epsilon, tiles are widened first, and some are told what they wil
 The objects may be split among servers along x (appendix C): each has a tree of its own, a search begins with the server
 at home and goes on from neighbour to neighbour, and every server that is asked is counted.
 
-Painting reads and writes nothing but messages and counts. Those that find no room are counted all the same, so that the
-caller can make room and paint again.
+Painting writes nothing but messages, what was exposed, and counts. What finds no room is counted all the same, so that
+the caller can make room and paint again.
 """
 
 from typing import NamedTuple
@@ -94,6 +94,17 @@ class Audience(NamedTuple):
     sparse: bool
 
 
+class Exposed(NamedTuple):
+    """What sweeps found for a batch to tell later: `length[0]` pairs of a group and an object, some more than once.
+
+    A pair is the number of the group times the number of places for objects, and the object. Without a place for pairs
+    what is found is told at once.
+    """
+
+    length: Int64s
+    pair: Int64s
+
+
 class Update(NamedTuple):
     """What happened to an object: its y was and is now; infinite where it was or is not there."""
 
@@ -103,6 +114,11 @@ class Update(NamedTuple):
     new: float
 
 
+def make_exposed(room: int) -> Exposed:
+    """Nothing found yet, and room for this many pairs."""
+    return Exposed(np.zeros(1, np.int64), np.zeros(room, np.int64))
+
+
 def make_easel(k: int) -> Easel:
     """Space for a k of up to this."""
     low, high, found_low, found_high, box_low, box_high, reach = np.zeros((7, 2))
@@ -110,6 +126,20 @@ def make_easel(k: int) -> Easel:
     counts, kept = np.zeros((2, len(COUNTS)), np.int64)
     tiles = (make_tiles(k), make_tiles(k))
     return Easel(make_around(k), *tiles, np.zeros(2 * k + 2, np.int64), *boxes, reach, counts, kept)
+
+
+@inlined
+def keep_counts(easel: Easel) -> None:
+    """Note what was counted by now."""
+    for i in range(len(easel.counts)):
+        easel.kept[i] = easel.counts[i]
+
+
+@inlined
+def restore_counts(easel: Easel) -> None:
+    """Count as if nothing had been done since that was noted: it will be done again."""
+    for i in range(len(easel.counts)):
+        easel.counts[i] = easel.kept[i]
 
 
 @inlined
@@ -280,14 +310,22 @@ def find_reach(style: Style, subscriptions: Trees, around: Around, x: float, eas
         i -= 1
 
 
+@inlined
+def _note(exposed: Exposed, pair: int) -> None:
+    n = exposed.length[0]
+    exposed.length[0] = n + 1
+    if n < len(exposed.pair):
+        exposed.pair[n] = pair
+
+
 @kernel
 def sweep_up(
-    style: Style, servers: Servers, subscriptions: Trees, update: Update, exposed: Int64s, easel: Easel, out: Messages
+    style: Style, servers: Servers, subscriptions: Trees, update: Update, exposed: Exposed, easel: Easel, out: Messages
 ) -> None:
     """Sweep the y of an object that ranks lower now upwards, and tell what that exposes.
 
     `easel.around` has what ranks before the old y, `easel.reach` how far subscriptions reach. If `exposed` has places,
-    it is marked there what was exposed, and no message is sent.
+    what was exposed is noted there, and no message is sent.
     """
     around, tiles, k = easel.around, easel.tiles, style.k
     x, tie_of = servers.x[update.object], servers.tie
@@ -305,9 +343,10 @@ def sweep_up(
         lay_diagonal(around, k, x, place, tiles)
         y, tie = servers.y[object], tie_of[object]
         left, right = easel.reach[0], easel.reach[1]
-        if len(exposed):
+        if len(exposed.pair):
             told = not style.sparse or _anyone(style, subscriptions, tiles, easel)
-            exposed[object] |= told
+            if told:
+                _note(exposed, style.group * len(servers.y) + object)
         else:
             if style.most > k:
                 widen(around, style.most, tiles)
@@ -330,7 +369,7 @@ def _anyone(style: Style, subscriptions: Trees, tiles: Tiles, easel: Easel) -> b
 
 @kernel
 def paint(
-    style: Style, servers: Servers, subscriptions: Trees, update: Update, unmarked: Int64s, easel: Easel, out: Messages
+    style: Style, servers: Servers, subscriptions: Trees, update: Update, unnoted: Exposed, easel: Easel, out: Messages
 ) -> None:
     """The messages that tell an update to a group (Algorithm 3): the trees hold the objects as they are now."""
     object = update.object
@@ -341,4 +380,4 @@ def paint(
         widen(around, style.most, tiles)
     send_tiles(style, subscriptions, tiles, x, update.new, object, update.event, easel, out)
     if update.new > update.old:
-        sweep_up(style, servers, subscriptions, update, unmarked, easel, out)
+        sweep_up(style, servers, subscriptions, update, unnoted, easel, out)

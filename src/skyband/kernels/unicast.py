@@ -15,6 +15,7 @@ from skyband.kernels.paint import (
     AFFECTED,
     ASKED,
     Easel,
+    Exposed,
     Servers,
     Style,
     Update,
@@ -27,11 +28,11 @@ from skyband.kernels.staircase import rank_at
 
 
 class Inquiry(NamedTuple):
-    """The points of subscriptions by slot, room for those that a change may concern, and an empty array."""
+    """The points of subscriptions by slot, room for those that a change may concern, and none for what is exposed."""
 
     point: Floats
     slots: Int64s
-    nobody: Int64s
+    unnoted: Exposed
 
 
 @kernel

@@ -1,4 +1,8 @@
-"""Paint-Batch: a server that tells only how a batch of changes ends."""
+"""Paint-Batch: a server that tells only how a batch of changes ends.
+
+What it does for a batch follows the changes in it and what they expose. Arrays over all objects, here and in `Objects`,
+are kept between batches and written where something changed; they grow by doubling.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -7,13 +11,39 @@ import numpy as np
 
 from skyband.engines.ranges.painter import Floats, Groups, Int64s, Objects
 from skyband.engines.ranges.server import Plan, Server, Shelf
-from skyband.kernels.batch import Batch, expose, make_views, send_lowered, send_raised
+from skyband.kernels.batch import Batch, News, expose, make_views, tell
 from skyband.kernels.boxkeys import float_keys
-from skyband.kernels.events import Changes, hang
+from skyband.kernels.events import Changes, Progress, hang, make_progress
 from skyband.kernels.message import GONE, Messages
-from skyband.kernels.paint import Audience, Bools, Servers
+from skyband.kernels.paint import Audience, Bools, Exposed, Servers, make_exposed
 from skyband.kernels.slots import grown
 from skyband.kernels.sweep import ObjectChanges
+
+# Pairs of a group and an object that there is room for at first.
+ROOM = 1024
+
+
+def pauses(work: Callable[[], bool], progress: Progress) -> Iterator[int]:
+    """Call a kernel until it is through; wherever it stops, what it needs, for room to be made before it goes on.
+
+    One that stops twice at one place was given what it asked for in vain, which is an error in the program.
+    """
+    last = None
+    while not work():
+        change, _, group, needed = progress.at.tolist()
+        if (change, group) == last:
+            raise RuntimeError(f"Painting came no further than change {change} for group {group}, given more room.")
+        last = change, group
+        yield needed
+
+
+def roomier(exposed: Exposed, n_more: int) -> Exposed:
+    """The same pairs, each once, with room for so many more and as many again, so that this is not needed often."""
+    pairs = np.unique(exposed.pair[: int(exposed.length[0])])
+    larger = grown(exposed.pair, 2 * (len(pairs) + n_more))
+    larger[: len(pairs)] = pairs
+    exposed.length[0] = len(pairs)
+    return Exposed(exposed.length, larger)
 
 
 def coalesced(changes: ObjectChanges, lo: int, hi: int) -> Int64s:
@@ -45,6 +75,7 @@ class BatchServer(Server):
         self._before = Shelf(plan.servers)
         self._x, self._y, self._old_key = np.zeros(0), np.zeros(0), np.zeros(0, np.int64)
         self._alive = np.zeros(0, np.bool_)
+        self._exposed = make_exposed(ROOM)
         super().__init__(objects, groups, plan)
 
     def _fill(self) -> None:
@@ -90,20 +121,12 @@ class BatchServer(Server):
     def _paint_step(self, net: Net) -> Iterator[Messages]:
         if not len(net.object):
             return
-        batch = self._lowered(net)
-        servers = self._with_shadows(net)
-        self._hang(self._shelf, servers, self._first_changes(net))
-        servers, audience = servers._replace(trees=self._shelf.boxes.trees), self._audience()
-        exposed = np.zeros((len(audience.group), len(servers.y)), np.int64)
-        expose(batch, servers, audience, exposed, self._easel, self._outbox.messages)
-        yield from self._tell(net, batch, servers, audience, exposed)
-        n = self.objects.n
-        self.objects.x[:n, 0], self.objects.y[:n], self.objects.alive[:n] = (
-            servers.x[:n],
-            servers.y[:n],
-            servers.alive[:n],
-        )
-        self._key[:n] = servers.key[:n]
+        lowered = self._lowered(net)
+        self._make_shadows(net.object[net.moved])
+        self._hang(self._shelf, self._servers(), self._first_changes(net))
+        servers, audience = self._servers(), self._audience()
+        exposed = self._expose(lowered, servers, audience)
+        yield from self._tell(self._news(net, lowered, exposed, servers, audience), servers, audience)
         self._hang(self._before, self._servers_before(), self._all_changes(net))
 
     def _lowered(self, net: Net) -> Batch:
@@ -115,17 +138,12 @@ class BatchServer(Server):
         order = np.lexsort((-self.objects.tie[known], -new))
         return Batch(slots[order], known[order], event[order], self.objects.y[known][order], new[order])
 
-    def _with_shadows(self, net: Net) -> Servers:
-        """The servers with places at the end for objects where they were before they moved."""
-        servers, n, moved = self._servers(), self.objects.n, net.object[net.moved]
-        if not len(moved):
-            return servers
-        x, y, tie, key = (
-            np.concatenate([part[:n], part[moved]]) for part in (servers.x, servers.y, servers.tie, servers.key)
-        )
-        return servers._replace(
-            x=x, y=y, tie=tie, key=key, alive=np.concatenate([servers.alive[:n], np.zeros(len(moved), np.bool_)])
-        )
+    def _make_shadows(self, moved: Int64s) -> None:
+        """Have places beyond the objects for some of them where they were before they moved."""
+        n = self.objects.n
+        self.objects.make_room(len(moved))
+        self._know_keys()
+        self.objects.tie[n : n + len(moved)] = self.objects.tie[moved]
 
     def _first_changes(self, net: Net) -> Changes:
         """What ranks higher or comes; what moves stays where it was for now, as its shadow."""
@@ -144,51 +162,56 @@ class BatchServer(Server):
         return Servers(self._before.boxes.trees, self._before.fence, self._x, self._y, self._alive, tie, self._old_key)
 
     def _hang(self, shelf: Shelf, servers: Servers, changes: Changes) -> None:
-        done = 0
-        while (done := hang(done, changes, servers._replace(trees=shelf.boxes.trees), self._easel)) < len(
-            changes.object
-        ):
+        progress = make_progress()
+
+        def work() -> bool:
+            progress.at[0] = hang(int(progress.at[0]), changes, servers._replace(trees=shelf.boxes.trees), self._easel)
+            return int(progress.at[0]) == len(changes.object)
+
+        for _ in pauses(work, progress):
             shelf.boxes.grow(1 + self.plan.servers)
 
-    def _tell(
-        self, net: Net, batch: Batch, servers: Servers, audience: Audience, exposed: Int64s
-    ) -> Iterator[Messages]:
-        exposed[:, net.object] = 0
-        for g in range(len(audience.group)):
-            gained = np.flatnonzero(exposed[g, : self.objects.n])
-            raised = net.object[net.raised]
-            yield from self._tell_lowered(batch, g, servers, audience)
-            yield from self._tell_raised(raised, net.event[net.raised], True, g, servers, audience)
-            yield from self._tell_raised(gained, np.full(len(gained), net.event.max()), False, g, servers, audience)
+    def _expose(self, lowered: Batch, servers: Servers, audience: Audience) -> Int64s:
+        """Apply what ranks lower; the pairs of a group and an object that this exposes, in order."""
+        progress, easel, nothing = make_progress(), self._easel, self._outbox.messages
+        self._exposed.length[0] = 0
+        for needed in pauses(
+            lambda: expose(lowered, servers, audience, self._exposed, progress, easel, nothing), progress
+        ):
+            self._exposed = roomier(self._exposed, needed)
+        return np.unique(self._exposed.pair[: int(self._exposed.length[0])])
 
-    def _tell_lowered(self, batch: Batch, g: int, servers: Servers, audience: Audience) -> Iterator[Messages]:
-        before = self._servers_before()
+    def _news(self, net: Net, lowered: Batch, exposed: Int64s, servers: Servers, audience: Audience) -> News:
+        object = exposed % len(servers.y)
+        unchanged = (object < self.objects.n) & ~np.isin(object, net.object)
+        first, end = (
+            np.searchsorted(exposed[unchanged], groups * len(servers.y))
+            for groups in (audience.group, audience.group + 1)
+        )
+        raised = net.raised
+        return News(lowered, net.object[raised], net.event[raised], object[unchanged], first, end, int(net.event.max()))
 
-        def send(start: int) -> int:
-            return send_lowered(
-                start, batch, g, servers, before, audience, self._views, self._easel, self._outbox.messages
-            )
-
-        return self._send(len(batch.object), send)
-
-    def _tell_raised(
-        self, slots: Int64s, events: Int64s, changed: bool, g: int, servers: Servers, audience: Audience
-    ) -> Iterator[Messages]:
-        before, views, easel = self._servers_before(), self._views, self._easel
-
-        def send(start: int) -> int:
-            return send_raised(
-                start, slots, events, changed, g, servers, before, audience, views, easel, self._outbox.messages
-            )
-
-        return self._send(len(slots), send)
-
-    def _send(self, n: int, send: Callable[[int], int]) -> Iterator[Messages]:
-        done = 0
-        while (done := send(done)) < n:
-            yield from self._outbox.hand_over(0 if self._outbox.n else self._outbox.room + 1)
+    def _tell(self, news: News, servers: Servers, audience: Audience) -> Iterator[Messages]:
+        before, progress, views, easel = self._servers_before(), make_progress(), self._views, self._easel
+        for needed in pauses(
+            lambda: tell(news, servers, before, audience, views, progress, easel, self._outbox.messages), progress
+        ):
+            yield from self._outbox.hand_over(needed)
 
     @property
     def n_bytes(self) -> int:
-        own = (self._x, self._y, self._alive, self._old_key)
+        own = (self._x, self._y, self._alive, self._old_key, *self._exposed)
         return super().n_bytes + self._before.boxes.n_bytes + sum(array.nbytes for array in own)
+
+    def check(self) -> None:
+        """Assert also that what was before is what is now, between batches, and that no shadow was left."""
+        super().check()
+        self._before.boxes.check()
+        objects, n = self.objects, self.objects.n
+        alive = np.flatnonzero(objects.alive[:n])
+        assert not objects.alive[n:].any()
+        assert (self._alive[:n] == objects.alive[:n]).all()
+        assert (self._x[alive] == objects.x[alive, 0]).all()
+        assert (self._y[alive] == objects.y[alive]).all()
+        assert (self._old_key[alive] == self._key[alive]).all()
+        assert (self._before.boxes.trees.size == self._shelf.boxes.trees.size).all()

@@ -247,6 +247,8 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         n = self._lexicon.n
         self._ts = grown(self._ts, n)
         self._ts[before:n] = NEVER
+        # While a batch is painted, what moves is in two places: ties have room for that, so that none is ever copied.
+        self._lexicon.reserve(n + len(slots))
         self._objects.reserve(n, self._lexicon.tie)
         self._subscribers.deliveries.bear(n)
         return slots

@@ -21,7 +21,8 @@ class Objects:
 
     Only the painter writes x, y and alive. An object that is not alive keeps the place and the y that it had last. New
     objects, also by a new label for old ones, change no order among the ties that were there before. Arrays may be
-    longer than `n`, and are other arrays after `reserve`.
+    longer than `n`, and are other arrays after `reserve` and `make_room`. What lies beyond `n` is the painter's while
+    it paints, ties too; nothing is alive there otherwise.
     """
 
     def __init__(self, dims: int) -> None:
@@ -43,6 +44,12 @@ class Objects:
         """There are n objects now, with these ties; new ones are not alive."""
         self.x, self.y, self.alive, self.tie = grown(self.x, n), grown(self.y, n), grown(self.alive, n), tie
         self.n = n
+
+    def make_room(self, n_more: int) -> None:
+        """Have places for this many beyond the objects; all ties are copied if there are not so many for them yet."""
+        n = self.n + n_more
+        self.x, self.y, self.alive = grown(self.x, n), grown(self.y, n), grown(self.alive, n)
+        self.tie = grown(self.tie, n)
 
 
 def read_ks(given: object) -> tuple[int, ...]:

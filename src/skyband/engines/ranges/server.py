@@ -22,7 +22,7 @@ from skyband.kernels.events import (
     paint_changes,
 )
 from skyband.kernels.message import Messages
-from skyband.kernels.paint import COUNTS, Audience, Servers, make_easel
+from skyband.kernels.paint import COUNTS, Audience, Servers, make_easel, make_exposed
 from skyband.kernels.slots import grown
 from skyband.kernels.sweep import ObjectChanges
 from skyband.kernels.unicast import Inquiry
@@ -59,13 +59,15 @@ class Shelf:
         self.fence[0] = -np.inf
         self._n_fitted = 0
 
-    def divide(self, x: Floats) -> bool:
-        """Divide the servers so that each has as many of these places, if there are far more than the last time."""
-        if len(self.fence) == 1 or len(x) <= GROWTH * self._n_fitted:
-            return False
+    def is_outgrown(self, n_coming: int) -> bool:
+        """Whether there are far more objects than when servers were divided, counting those that come."""
+        n = int(self.boxes.trees.size.sum()) + n_coming
+        return len(self.fence) > 1 and n > GROWTH * self._n_fitted
+
+    def divide(self, x: Floats) -> None:
+        """Divide the servers so that each has as many of these places."""
         self._n_fitted = len(x)
         self.fence[1:] = np.quantile(x, np.arange(1, len(self.fence)) / len(self.fence))
-        return True
 
     def fill(self, slots: Int64s, x: Floats, y: Floats) -> None:
         """Hold these objects and no others."""
@@ -91,8 +93,15 @@ class Server:
         self._points = np.zeros((0, 2))
         self._reported = np.zeros(0, np.int64)
         self._sketches = Sketches(plan.sketch) if plan.sketch is not None else None
-        self._shelf.divide(objects.x[: objects.n][objects.alive[: objects.n], 0])
+        places = self._places()
+        if self._shelf.is_outgrown(len(places)):
+            self._shelf.divide(places)
         self._fill()
+
+    def _places(self) -> Floats:
+        alive: Int64s = np.flatnonzero(self.objects.alive[: self.objects.n])
+        places: Floats = self.objects.x[alive, 0]
+        return places
 
     def _fill(self) -> None:
         """Index the objects that are alive."""
@@ -126,7 +135,7 @@ class Server:
         self._make_ready(changes)
         given = self._changes(changes)
         progress = make_progress()
-        inquiry = Inquiry(self._points, self._reported, np.zeros(0, np.int64))
+        inquiry = Inquiry(self._points, self._reported, make_exposed(0))
         missing = DONE
 
         def go_on() -> bool:
@@ -150,10 +159,9 @@ class Server:
     def _make_ready(self, changes: ObjectChanges) -> None:
         """Room for the objects of these changes and for the largest k, and servers that share the work evenly."""
         self._know_keys()
-        alive = self.objects.alive[: self.objects.n]
-        if self.plan.servers > 1 and self._shelf.divide(
-            np.concatenate([self.objects.x[: self.objects.n][alive, 0], changes.x[changes.alive, 0]])
-        ):
+        coming = changes.x[changes.alive, 0]
+        if self._shelf.is_outgrown(len(coming)):
+            self._shelf.divide(np.concatenate([self._places(), coming]))
             self._fill()
         k = int(self.groups.k.max(initial=1))
         if k >= len(self._easel.around.west):
