@@ -30,7 +30,7 @@ from skyband.bench.painting_traffic import Carried, Paths
 from skyband.bench.painting_trial import Trial, contest, require_agreement
 from skyband.bench.painting_view import KS, SCALES, by_k
 from skyband.bench.real import VARIABLE, find
-from skyband.bench.suite import ranges_figure16, ranges_table3, ranges_table4, ranges_table7
+from skyband.bench.suite import ranges_batch, ranges_figure16, ranges_table3, ranges_table4, ranges_table7
 from skyband.workload import ranges
 
 SETTING = Setting(60, 20, n_objects=15, n_warm=4, batch=10)
@@ -189,6 +189,21 @@ def test_batches_are_told_with_less(runs: dict[str, list[Row]]) -> None:
         received = [row["measures"]["received"] for row in (batch, coalesce, online)]
         assert received == sorted(received)
         assert batch["measures"]["messages"] <= online["measures"]["messages"]
+
+
+def test_batches_of_one_change_are_told_alike_in_both_modes(runs: dict[str, list[Row]]) -> None:
+    rows = runs["ranges-batch"]
+    settings = set()
+    for online, batch in zip(*[iter(rows)] * 2, strict=True):
+        given = online["parameters"]
+        assert (online["algorithm"], batch["algorithm"]) == tuple(ranges_batch.MODES)
+        assert online["contest"] == batch["contest"]
+        # An engine tells the same changes of tops whatever the batch; a server may tell the same with fewer messages.
+        if given["measured"] == "engine" or given["batch"] == 1:
+            assert online["measures"]["told"] == batch["measures"]["told"]
+        assert batch["measures"]["told"] <= online["measures"]["told"]
+        settings.add((given["measured"], given["n_objects"], given["n_ks"], given["batch"]))
+    assert len(settings) == 2 * 2 * 2 * 2
 
 
 def test_one_server_answers_alone(runs: dict[str, list[Row]]) -> None:
