@@ -1,11 +1,12 @@
 """Paint-Batch: the changes of a batch made into messages that tell only how it ends (ranges paper, IV-A).
 
-The steps are the paper's. Changes of one object are coalesced before this. First what lowers a y, which ranks objects
-higher, is applied to the trees, without messages. Then the others are applied in descending order of the new y, and
-each is swept upwards to find what it exposes. Last come the messages, each object's at once.
+The paper's are these steps. Changes of one object are coalesced before this. First what lowers a y, which ranks objects
+higher, is applied to the trees. Then the others are applied in descending order of the new y, and each is swept upwards
+to find what it exposes.
 
-Whom they go to differs from the paper, whose regions lose an answer and repeat others (docs/ranges.md has an example of
-each). With the influence regions before the batch and after it,
+Ours is the rest. Messages are made last, when everything has been applied, where the paper makes them on the way; they
+come in an order of our own; and whom they go to differs from the paper, whose regions lose an answer and repeat others
+(docs/ranges.md has an example of each). With the influence regions before the batch and after it,
 - an object that ranks higher is told to its region after;
 - one that ranks lower is told to its region after, and to those who had it and would rank its old y among their best k
   still: nobody else would keep the old value;
@@ -14,7 +15,7 @@ That is the least that anybody has to receive. Objects that rank lower come firs
 whatever a subscriber has not been told of yet then ranks before what arrives in the end too, so that nothing that
 belongs to the answer is ever pushed out of a list.
 
-`before` holds the objects as they were, in trees of its own that are one batch behind.
+`before` holds the objects as they were, in trees of its own that are one batch behind, which is ours too.
 
 Nothing here looks at all objects: what a batch costs follows its changes and what they expose, besides the searches in
 trees. Nothing is allocated either: a call that finds no room says for how much, and goes on where it stopped when it is

@@ -1,19 +1,20 @@
-"""Paint-Batch: a server that tells only how a batch of changes ends.
+"""Paint-Batch: a server that tells only how a batch of changes ends, with regions and an order of messages of our own.
 
 What it does for a batch follows the changes in it and what they expose. Arrays over all objects, here and in `Objects`,
 are kept between batches and written where something changed; they grow by doubling.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from skyband.engines.ranges.painter import Floats, Groups, Int64s, Objects
 from skyband.engines.ranges.server import Plan, Server, Shelf
+from skyband.engines.room import ample, initial, pauses
 from skyband.kernels.batch import Batch, News, expose, make_views, tell
 from skyband.kernels.boxkeys import float_keys
-from skyband.kernels.events import Changes, Progress, hang, make_progress
+from skyband.kernels.events import Changes, hang, make_progress
 from skyband.kernels.message import GONE, Messages
 from skyband.kernels.paint import Audience, Bools, Exposed, Servers, make_exposed
 from skyband.kernels.slots import grown
@@ -23,24 +24,10 @@ from skyband.kernels.sweep import ObjectChanges
 ROOM = 1024
 
 
-def pauses(work: Callable[[], bool], progress: Progress) -> Iterator[int]:
-    """Call a kernel until it is through; wherever it stops, what it needs, for room to be made before it goes on.
-
-    One that stops twice at one place was given what it asked for in vain, which is an error in the program.
-    """
-    last = None
-    while not work():
-        change, _, group, needed = progress.at.tolist()
-        if (change, group) == last:
-            raise RuntimeError(f"Painting came no further than change {change} for group {group}, given more room.")
-        last = change, group
-        yield needed
-
-
 def roomier(exposed: Exposed, n_more: int) -> Exposed:
     """The same pairs, each once, with room for so many more and as many again, so that this is not needed often."""
     pairs = np.unique(exposed.pair[: int(exposed.length[0])])
-    larger = grown(exposed.pair, 2 * (len(pairs) + n_more))
+    larger = grown(exposed.pair, ample(len(pairs) + n_more, 2 * (len(pairs) + n_more)))
     larger[: len(pairs)] = pairs
     exposed.length[0] = len(pairs)
     return Exposed(exposed.length, larger)
@@ -66,7 +53,7 @@ class Net(NamedTuple):
 
 
 class BatchServer(Server):
-    """Paint-Batch over Paint-Dense or Paint-Sparse."""
+    """Paint-Batch over Paint-Dense or Paint-Sparse: the paper's steps, with regions and an order of our own."""
 
     def __init__(self, objects: Objects, groups: Groups, plan: Plan) -> None:
         if plan.algorithm == "unicast":
@@ -75,7 +62,7 @@ class BatchServer(Server):
         self._before = Shelf(plan.servers)
         self._x, self._y, self._old_key = np.zeros(0), np.zeros(0), np.zeros(0, np.int64)
         self._alive = np.zeros(0, np.bool_)
-        self._exposed = make_exposed(ROOM)
+        self._exposed = make_exposed(initial(ROOM))
         super().__init__(objects, groups, plan)
 
     def _fill(self) -> None:
@@ -168,16 +155,18 @@ class BatchServer(Server):
             progress.at[0] = hang(int(progress.at[0]), changes, servers._replace(trees=shelf.boxes.trees), self._easel)
             return int(progress.at[0]) == len(changes.object)
 
-        for _ in pauses(work, progress):
+        for _ in pauses(work, lambda: (int(progress.at[0]),)):
             shelf.boxes.grow(1 + self.plan.servers)
 
     def _expose(self, lowered: Batch, servers: Servers, audience: Audience) -> Int64s:
         """Apply what ranks lower; the pairs of a group and an object that this exposes, in order."""
         progress, easel, nothing = make_progress(), self._easel, self._outbox.messages
         self._exposed.length[0] = 0
-        for needed in pauses(
-            lambda: expose(lowered, servers, audience, self._exposed, progress, easel, nothing), progress
-        ):
+
+        def go_on() -> bool:
+            return expose(lowered, servers, audience, self._exposed, progress, easel, nothing)
+
+        for *_, needed in pauses(go_on, lambda: tuple(progress.at.tolist())):
             self._exposed = roomier(self._exposed, needed)
         return np.unique(self._exposed.pair[: int(self._exposed.length[0])])
 
@@ -193,9 +182,11 @@ class BatchServer(Server):
 
     def _tell(self, news: News, servers: Servers, audience: Audience) -> Iterator[Messages]:
         before, progress, views, easel = self._servers_before(), make_progress(), self._views, self._easel
-        for needed in pauses(
-            lambda: tell(news, servers, before, audience, views, progress, easel, self._outbox.messages), progress
-        ):
+
+        def go_on() -> bool:
+            return tell(news, servers, before, audience, views, progress, easel, self._outbox.messages)
+
+        for *_, needed in pauses(go_on, lambda: tuple(progress.at.tolist())):
             yield from self._outbox.hand_over(needed)
 
     @property
