@@ -91,3 +91,11 @@ def test_marks_line_ends_and_quotation_marks(data: str | bytes, tmp_path: Path) 
     rows = read_publications("window", written(tmp_path, data))
     assert rows.parsed.rows.ids.to_pylist() == [1]
     assert rows.parsed.rows.points.tolist() == [[1.0]]
+
+
+def test_an_integer_of_too_many_digits_is_reported_as_it_is_found(tmp_path: Path) -> None:
+    digits = "9" * LONG
+    rows = read_publications("window", written(tmp_path, f"{ROWS}2,{digits},[1.0]\n"), on_error="collect")
+    [reject] = rows.rejects
+    assert (reject.row, reject.column) == (2, "ts")
+    assert reject.value.startswith('"999')

@@ -36,4 +36,4 @@ def test_paths_that_cannot_be_written(tmp_path: Path) -> None:
 def test_times_are_written_as_iso_in_utc(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"t.{suffix}"
     write_table(pa.table({"ts": pa.array([0], pa.timestamp("us", "Asia/Tokyo"))}), path)
-    assert read_table(path).table.column("ts").to_pylist() == ["1970-01-01 00:00:00.000000Z"]
+    assert read_table(path).table.column("ts").to_pylist() == ["1970-01-01T00:00:00.000000Z"]

@@ -61,7 +61,7 @@ def test_times_are_written_in_utc(tmp_path: Path) -> None:
     with table_file(tmp_path / "some.ndjson") as file:
         file.begin(instant.schema)
         file.write(instant)
-    assert (tmp_path / "some.ndjson").read_text() == '{"at":"1970-01-01 00:00:00.000001Z"}\n'
+    assert (tmp_path / "some.ndjson").read_text() == '{"at":"1970-01-01T00:00:00.000001Z"}\n'
 
 
 def test_what_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ TRACEBACK = "SKYBAND_TRACEBACK"
 
 
 class Failure(click.ClickException):
-    """The work failed, or data were rejected."""
+    """The work failed, or a bad row stopped it."""
 
     exit_code = 1
 

@@ -7,6 +7,7 @@ such columns can be filtered, sliced and concatenated like any other until its c
 import datetime
 import itertools
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -84,7 +85,8 @@ def _from_csv(cell: str) -> Any:
             return json.loads(text)
         except (ValueError, RecursionError):
             return cell
-    if not text.isascii() or "_" in text:
+    # Python reads no integer of more digits than this, and a number would say that it is infinite.
+    if not text.isascii() or "_" in text or (len(text) > sys.get_int_max_str_digits() and text.lstrip("+-").isdigit()):
         return cell
     for convert in (int, float):
         try:

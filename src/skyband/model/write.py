@@ -67,7 +67,8 @@ def _untimed(table: pa.Table) -> pa.Table:
     for place, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
             in_utc = pc.cast(table.column(place), pa.timestamp(field.type.unit, "UTC"))
-            table = table.set_column(place, field.name, pc.cast(in_utc, pa.string()))
+            text = pc.replace_substring(pc.cast(in_utc, pa.string()), " ", "T")
+            table = table.set_column(place, field.name, text)
     return table
 
 
