@@ -6,8 +6,6 @@ from collections import defaultdict
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from tests.resuming import FOLDER, ROOT, Resuming, sources_digest
-
 # No deadline and no complaint of slowness: the first example of a test may compile a kernel.
 EVERYWHERE = settings(
     deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -33,6 +31,8 @@ settings.load_profile(os.environ.get("SKYBAND_PROFILE", "dev"))
 def pytest_configure(config: pytest.Config) -> None:
     """Let a soak go on where it was stopped."""
     if os.environ.get("SKYBAND_PROFILE") == "soak":
+        from tests.resuming import FOLDER, ROOT, Resuming, sources_digest
+
         config.pluginmanager.register(Resuming(config, FOLDER / f"{sources_digest(ROOT)}.txt"), "resuming")
 
 

@@ -212,7 +212,7 @@ def test_a_batch_may_have_no_good_row(tmp_path: Path, monkeypatch: pytest.Monkey
         (["--domain", "0:inf:integer"], "A domain of integers goes from one integer to another."),
         (["--epsilon", "0.1"], "The search corners is exact: epsilon is an option of the greedy search."),
         (["--search", "greedy", "--epsilon", "1"], "1.0 is not in the range 0.0<=x<1.0."),
-        (["--search", "greedy", "--epsilon", "nan"], "epsilon must be at least 0 and less than 1, not nan."),
+        (["--search", "greedy", "--epsilon", "nan"], "epsilon is a number of at least 0 and below 1, not nan."),
         (["--search", "luck"], "'luck' is not one of"),
         (["--bits", "33"], "33 is not in the range"),
         (["--out", "out.txt"], "its name must end in .parquet"),

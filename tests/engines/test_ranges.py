@@ -316,12 +316,12 @@ def test_many_subscriptions_at_once_and_one_by_one_have_the_same_tops() -> None:
         ({"shape": "1.5", "algorithm": "unicast"}, "by the algorithm sparse or dense"),
         ({"ks": [5]}, "Only the algorithm dense is told the ks to paint for, not sparse"),
         ({"ks": [5], "algorithm": "unicast"}, "Only the algorithm dense is told the ks to paint for, not unicast"),
-        ({"ks": 5, "algorithm": "dense"}, "ks are whole numbers from 1 to 1000000, such as .5, 20., not 5"),
-        ({"ks": "5", "algorithm": "dense"}, "ks are whole numbers from 1 to 1000000, such as .5, 20., not '5'"),
-        ({"ks": [0], "algorithm": "dense"}, "from 1 to 1000000, such as .5, 20., not 0 among them"),
-        ({"ks": [1, 1_000_001], "algorithm": "dense"}, "not 1000001 among them"),
-        ({"ks": [True], "algorithm": "dense"}, "not True among them"),
-        ({"ks": [2.0], "algorithm": "dense"}, "not 2.0 among them"),
+        ({"ks": 5, "algorithm": "dense"}, "ks is a list of integers from 1 to 1000000, not 5"),
+        ({"ks": "5", "algorithm": "dense"}, "ks is a list of integers from 1 to 1000000, not '5'"),
+        ({"ks": [0], "algorithm": "dense"}, "Each of ks is an integer from 1 to 1000000, not 0"),
+        ({"ks": [1, 1_000_001], "algorithm": "dense"}, "not 1000001"),
+        ({"ks": [True], "algorithm": "dense"}, "not True"),
+        ({"ks": [2.0], "algorithm": "dense"}, "not 2.0"),
     ],
 )
 def test_options_that_make_no_sense(options: Row, why: str) -> None:

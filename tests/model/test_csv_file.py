@@ -98,4 +98,4 @@ def test_an_integer_of_too_many_digits_is_reported_as_it_is_found(tmp_path: Path
     rows = read_publications("window", written(tmp_path, f"{ROWS}2,{digits},[1.0]\n"), on_error="collect")
     [reject] = rows.rejects
     assert (reject.row, reject.column) == (2, "ts")
-    assert reject.value.startswith('"999')
+    assert reject.value.startswith("'999")

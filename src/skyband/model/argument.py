@@ -7,7 +7,7 @@ given and what may be given.
 import difflib
 import math
 import numbers
-from collections.abc import Set
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, get_args
 
 import numpy as np
@@ -50,6 +50,17 @@ def check_integer(name: str, given: object, low: int, high: int | None = None) -
         span = f"of at least {low}" if high is None else f"from {low} to {high}"
         raise ValueError(f"{name} is an integer {span}, not {shorten(given)}.")
     return int(given)  # type: ignore[call-overload, no-any-return]
+
+
+def check_integers(name: str, given: object, low: int, high: int) -> tuple[int, ...]:
+    """Several integers in a range, in order and once each."""
+    try:
+        found = None if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) else list(given)
+    except TypeError:  # an array without a dimension
+        found = None
+    if found is None:
+        raise ValueError(f"{name} is a list of integers from {low} to {high}, not {shorten(given)}.")
+    return tuple(sorted({check_integer(f"Each of {name}", one, low, high) for one in found}))
 
 
 def check_number(

@@ -53,8 +53,10 @@ class _Maker:
         self.family = family
         self.draw = random.Random(f"{family} {seed}")
         draw = self.draw
-        self.n = int(math.exp(draw.uniform(math.log(12), math.log(200))))
-        self.order = draw.choice(ORDERS)
+        # Rows of candidates grow most where each publication is worse than the last, and many are asked for.
+        self.grows = draw.random() < 0.15
+        self.n = int(math.exp(draw.uniform(math.log(100 if self.grows else 12), math.log(200))))
+        self.order = draw.choice(ORDERS) if not self.grows else "farther"
         self.dims = draw.choice((1, 2, 2, 3))
         self.width = draw.choice((1, 4, max(2, self.n // 3), self.n))
         self.now = 0
@@ -63,7 +65,7 @@ class _Maker:
 
     def window(self) -> Window:
         """A window that much of the stream passes through, or none."""
-        size = self.draw.choice((1, 3, max(2, self.n // 4), max(2, self.n // 2), self.n))
+        size = self.draw.choice((1, 3, max(2, self.n // 4), max(2, self.n // 2), self.n)[3 * self.grows :])
         return self.draw.choice((Window.count(size), Window.count(size), Window.time(2 * size), UNBOUNDED))
 
     def height(self, i: int) -> float:
@@ -79,8 +81,9 @@ class _Maker:
 
     def k(self) -> int:
         """Mostly a few, often more than there are rooms for in a row, sometimes more than the stream is long."""
-        most = self.draw.choice((1, 3, 12, 40, self.n, 3 * self.n))
-        return self.draw.randint(1, max(1, most))
+        if self.grows:
+            return self.draw.randint(20, 60)
+        return self.draw.randint(1, self.draw.choice((1, 3, 12, 40, self.n, 3 * self.n)))
 
     def subscriptions(self, n: int) -> list[Row]:
         ids = [f"s{self.n_asked + i}" for i in range(n)]
@@ -152,12 +155,13 @@ def make_stream(family: str, seed: int) -> Stream:
     maker = _Maker(family, seed)
     draw = maker.draw
     settings = Settings() if family == "ranges" else Settings(window=maker.window())
-    granularity, batch = draw.choice(("batch", "publication")), draw.choice(BATCHES)
-    actions = [Action("subscribe", maker.subscriptions(draw.choice((1, 1, 3, 12, 40, 80))))]
+    granularity, batch = draw.choice(("batch", "publication")), 1 if maker.grows else draw.choice(BATCHES)
+    n_asked = draw.choice((1, 1, 3) if maker.grows else (1, 3, 12, 40, 80))
+    actions = [Action("subscribe", maker.subscriptions(n_asked))]
     rows = maker.publications()
     for lo in range(0, len(rows), batch):
         actions.append(Action("publish", rows[lo : lo + batch]))
-        actions += maker.interlude()
+        actions += maker.interlude() if not maker.grows else ()
     return Stream(family, seed, settings, granularity, actions)
 
 

@@ -12,7 +12,7 @@ from skyband.engines.lexicon import Lexicon
 from skyband.engines.ranges.batch import BatchServer
 from skyband.engines.ranges.boxed import Boxed
 from skyband.engines.ranges.naive import Unicast
-from skyband.engines.ranges.painter import Groups, Objects, Painter, read_ks
+from skyband.engines.ranges.painter import Groups, Objects, Painter
 from skyband.engines.ranges.server import Algorithm, Plan, Server
 from skyband.engines.ranges.sloped import Sloped
 from skyband.engines.ranges.subscribers import Subscribers
@@ -22,8 +22,8 @@ from skyband.kernels.inbox import keep_in_time
 from skyband.kernels.message import Messages
 from skyband.kernels.slots import grown
 from skyband.kernels.sweep import ObjectChanges
-from skyband.model import Parsed, Reject, Source, change_schema, ranking_schema, shorten
-from skyband.model.argument import check_choice, check_flag, check_integer, check_number
+from skyband.model import LARGEST_K, Parsed, Reject, Source, change_schema, ranking_schema, shorten
+from skyband.model.argument import check_choice, check_flag, check_integer, check_integers, check_number
 from skyband.model.ranges import Publications, Subscriptions
 
 Int64s = npt.NDArray[np.int64]
@@ -114,7 +114,7 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         sketch = None if sketch is None else check_integer("sketch", sketch, 1, MOST)
         if sketch is not None and algorithm != "sparse":
             raise ValueError(f"Only the algorithm sparse uses a sketch of the subscriptions, not {algorithm}.")
-        self._ks = read_ks(ks)
+        self._ks = check_integers("ks", ks, 1, LARGEST_K)
         if self._ks and algorithm != "dense":
             raise ValueError(f"Only the algorithm dense is told the ks to paint for, not {algorithm}.")
         self._plan = Plan(algorithm, epsilon, servers, sketch)

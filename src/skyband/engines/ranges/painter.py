@@ -10,7 +10,6 @@ from skyband.engines.ranges.boxes import Boxes
 from skyband.kernels.message import Messages
 from skyband.kernels.slots import grown
 from skyband.kernels.sweep import ObjectChanges
-from skyband.model import LARGEST_K
 
 Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
@@ -50,18 +49,6 @@ class Objects:
         n = self.n + n_more
         self.x, self.y, self.alive = grown(self.x, n), grown(self.y, n), grown(self.alive, n)
         self.tie = grown(self.tie, n)
-
-
-def read_ks(given: object) -> tuple[int, ...]:
-    """The ks to paint for, in order and once each; a ValueError says what is none."""
-    what = f"ks are whole numbers from 1 to {LARGEST_K}, such as [5, 20]"
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ValueError(f"{what}, not {given!r}.")
-    ks = list(given)
-    for k in ks:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= LARGEST_K:
-            raise ValueError(f"{what}, not {k!r} among them.")
-    return tuple(sorted({int(k) for k in ks}))
 
 
 class Groups:
