@@ -47,7 +47,7 @@ def test_times_are_iso_in_utc(tmp_path: Path) -> None:
     sink = open_log(tmp_path, schema=changes_schema(timed=True))
     sink.deliver(*batch.given)
     sink.close()
-    told = [f"{row['at']:%Y-%m-%d %H:%M:%S.%f}Z" for row in batch.table.to_pylist()]
+    told = [f"{row['at']:%Y-%m-%dT%H:%M:%S.%f}Z" for row in batch.table.to_pylist()]
     assert [row["at"] for row in records(tmp_path)] == told
 
 
