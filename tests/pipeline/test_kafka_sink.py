@@ -286,7 +286,7 @@ def test_the_registry_opens_a_sink_with_further_options(bench: Bench, tmp_path: 
     batch = some_changes(tmp_path, 0, 3, schema)
     sink.deliver(*batch.given)
     sink.close()
-    expected = [row | {"at": f"{row['at']:%Y-%m-%d %H:%M:%S.%f}Z"} for row in rows_of(batch)]
+    expected = [row | {"at": f"{row['at']:%Y-%m-%dT%H:%M:%S.%f}Z"} for row in rows_of(batch)]
     assert bench.messages() == [(str(row["subscription"]), row) for row in expected]
 
 
