@@ -79,7 +79,7 @@ def open(
     try:
         return found(settings, granularity=granularity, on_error=on_error, **options)
     except TypeError as error:
-        unknown = re.search("unexpected keyword argument '(.*)'", str(error))
+        unknown = re.search("(?:unexpected|multiple values for)(?: keyword)? argument '(.*)'", str(error))
         if unknown is None:
             raise
         raise ValueError(f"The engine {engine} of the family {family} has no option {unknown[1]!r}.") from None

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -305,3 +305,28 @@ def test_a_mapping_is_a_row_or_columns() -> None:
 def test_names_of_files() -> None:
     with pytest.raises(UnreadableFile, match=r"is not the name of a file\.$"):
         opened().publish("a\0b.csv")
+
+
+@pytest.mark.parametrize("family", sorted({kind.family for kind in ENGINES}))
+def test_lists_without_an_end_are_refused(family: str) -> None:
+    """Arrow follows them until the process dies."""
+    endless: list[Any] = []
+    endless.append(endless)
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    engine = skyband.open(family, "oracle")
+    for value in (endless, deep):
+        before = state(engine)
+        for verb in ("top", "unsubscribe") if family != "ranked" else ("budgets", "unsubscribe"):
+            assert refusal(partial(getattr(engine, verb), value)) is not None
+        for verb, row in (("subscribe", ASKED[family]), ("publish", SAID[family])):
+            for column in ("id", *(name for name in row if isinstance(row[name], list))):
+                assert refusal(partial(getattr(engine, verb), row | {column: value})) is not None
+        assert state(engine) == before
+
+
+@pytest.mark.parametrize("name", ["policy", "settings", "self"])
+def test_options_that_only_the_class_has_are_named(name: str) -> None:
+    with pytest.raises(ValueError, match=f"has no option '{name}'"):
+        skyband.open("window", "blocks", **cast("dict[str, Any]", {name: "margin"}))

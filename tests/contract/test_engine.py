@@ -1,5 +1,7 @@
 """What the contract does for every engine: rejects, snapshots, ids, time."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +155,29 @@ def test_ranked_subscriptions_have_no_k() -> None:
     engine.subscribe([{"id": "ann", "lo": [0.0], "hi": [1.0], "weight": [1.0]}])
     with pytest.raises(ValueError, match="have no k of their own"):
         engine.resize(["ann"], 3)
+
+
+def _damage(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("harm", [_damage, Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-100])])
+def test_a_damaged_snapshot_is_refused(harm: Callable[[Path], object], tmp_path: Path) -> None:
+    _published(words=skyband.Words.fit([["a"], ["a", "b"]])).snapshot(tmp_path / "state")
+    names = sorted(path.name for path in (tmp_path / "state").iterdir())
+    assert MANIFEST in names
+    for name in names:
+        shutil.copytree(tmp_path / "state", tmp_path / name)
+        harm(tmp_path / name / name)
+        with pytest.raises(UnreadableSnapshot, match=r"is damaged|holds no readable snapshot"):
+            skyband.restore(tmp_path / name)
+    assert skyband.restore(tmp_path / "state").n_subscriptions == 1
+
+
+def test_a_snapshot_without_checksums_is_restored(tmp_path: Path) -> None:
+    _published().snapshot(tmp_path / "state")
+    manifest = tmp_path / "state" / MANIFEST
+    feather.write_feather(feather.read_table(manifest).drop_columns(["files", "checksum"]), manifest)
+    assert skyband.restore(tmp_path / "state").n_subscriptions == 1

@@ -449,3 +449,22 @@ def test_labels_of_integers_are_the_integers() -> None:
     slots = lexicon.slots(pa.array([5, -(2**63), 2**63 - 1, 5]))
     assert lexicon.label[slots].tolist() == [5, -(2**63), 2**63 - 1, 5]
     assert np.argsort(lexicon.tie[slots[:3]]).tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("dims", [1, 2])
+@pytest.mark.parametrize(("name", "options"), [("scan", {}), ("paint", {}), ("paint", {"algorithm": "unicast"})])
+def test_deletions_alone_say_nothing_of_dimensions(name: str, options: Row, dims: int) -> None:
+    """An object that was never there is deleted first: what comes then may have any number of dimensions."""
+    place = (lambda at: at) if dims == 1 else (lambda at: [at] * dims)
+    engines = [skyband.open("ranges", "oracle"), skyband.open("ranges", name, **options)]
+    for verb, rows in (
+        ("publish", [{"id": 1, "ts": 3, "object": "o", "x": None, "y": None}]),
+        ("subscribe", [{"id": "s", "k": 1, "lo": place(0.0), "hi": place(5.0)}]),
+        ("publish", [{"id": 2, "ts": 2, "object": "o", "x": place(1.0), "y": 1.0}]),
+        ("publish", [{"id": 3, "ts": 5, "object": "o", "x": place(1.0), "y": 2.0}]),
+    ):
+        wanted, got = (getattr(engine, verb)(rows) for engine in engines)
+        assert got.equals(wanted)
+        engines[1].check()
+    assert engines[1].top()["score"].to_pylist() == [2.0]
+    assert engines[1].counters["late"] == 1

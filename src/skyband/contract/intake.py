@@ -118,7 +118,7 @@ class Intake(ABC):
 
     def _learn_dims(self, rows: Any) -> None:
         vectors = next((getattr(rows, name) for name in ("points", "x", "lo") if name in rows._fields), None)
-        if vectors is not None and len(vectors) and self.settings.dims is None:
+        if vectors is not None and self.settings.dims is None and not np.isnan(vectors).all():
             self.settings = self.settings._replace(dims=vectors.shape[1])
 
     def _known(self, ids: Ids, collect: bool = True) -> pa.Array:

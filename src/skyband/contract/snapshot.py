@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import tempfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -45,32 +46,62 @@ def write(
             "window": [int(settings.window.kind), settings.window.size],
             "bounds": list(settings.bounds),
         }
-        manifest = {
+        manifest: dict[str, list[Any]] = {
             "format": [FORMAT],
             "family": [family],
             "engine": [name],
             "settings": [json.dumps(plain)],
             "state": [json.dumps(state)],
         }
-        feather.write_feather(pa.table(manifest), fresh / MANIFEST, compression="uncompressed")
         for table_name, table in tables.items():
             feather.write_feather(table, fresh / f"{table_name}.arrow", compression="zstd")
+        manifest["files"] = [json.dumps({path.name: _checksum(path) for path in sorted(fresh.iterdir())})]
+        manifest["checksum"] = [_manifest_checksum({name: told[0] for name, told in manifest.items()})]
+        feather.write_feather(pa.table(manifest), fresh / MANIFEST, compression="uncompressed")
         os.replace(fresh, folder)
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
         raise
 
 
+def _checksum(path: Path) -> int:
+    """A checksum of a file, which tells damage, not intent."""
+    checksum = 0
+    with path.open("rb") as file:
+        while part := file.read(1 << 20):
+            checksum = zlib.crc32(part, checksum)
+    return checksum
+
+
+def _manifest_checksum(manifest: dict[str, Any]) -> int:
+    """A checksum of what a manifest says, but for its format and the checksum itself."""
+    told = [manifest.get(name) for name in ("family", "engine", "settings", "state", "files")]
+    return zlib.crc32(json.dumps(told).encode())
+
+
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = feather.read_table(folder / MANIFEST).to_pylist()[0]
-    except (OSError, pa.ArrowInvalid, IndexError) as error:
+        found = int(manifest["format"])
+    except Exception as error:  # a damaged file may fail in any way
         raise UnreadableSnapshot(f"{folder} holds no readable snapshot: {error}.") from error
-    if manifest["format"] != FORMAT:
-        raise UnreadableSnapshot(
-            f"{folder} has format {manifest['format']}, and this version of Skyband reads format {FORMAT}."
-        )
+    if found != FORMAT:
+        raise UnreadableSnapshot(f"{folder} has format {found}, and this version of Skyband reads format {FORMAT}.")
+    # Older snapshots have no checksums.
+    if manifest.get("checksum", _manifest_checksum(manifest)) != _manifest_checksum(manifest):
+        raise _damaged(folder, MANIFEST)
     return manifest
+
+
+def _damaged(folder: Path, name: str) -> UnreadableSnapshot:
+    return UnreadableSnapshot(f"{folder} is damaged: {name} is not as it was written.")
+
+
+def _check_files(folder: Path, manifest: dict[str, Any]) -> None:
+    """Raise if a file is missing or has another content than when it was written."""
+    for name, checksum in json.loads(manifest.get("files", "{}")).items():
+        if not (folder / name).is_file() or _checksum(folder / name) != checksum:
+            raise _damaged(folder, name)
 
 
 def snapshot_of(folder: str | Path) -> tuple[str, str]:
@@ -86,6 +117,7 @@ def read(folder: Path, family: str, name: str) -> tuple[Settings, dict[str, Any]
         raise UnreadableSnapshot(
             f"{folder} is a snapshot of {manifest['family']}/{manifest['engine']}, not of {family}/{name}."
         )
+    _check_files(folder, manifest)
     plain = json.loads(manifest["settings"])
     words = folder / "words.json"
     settings = Settings(

@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
+from skyband.model.reject import shorten
+
 Mark = Literal["csv", "json"]
 
 MARK = b"skyband.cell"
@@ -51,7 +53,8 @@ def _agree(values: Sequence[Any]) -> bool:
         return len(kinds) <= 1 and not kinds & {dict, set, frozenset}
     elements = set(map(type, itertools.chain.from_iterable(v for v in values if v is not None)))
     elements -= {type(None)}
-    return len(elements) <= 1 or elements == {int, float}
+    # No column takes lists of lists, and Arrow follows one that is endless until the process dies.
+    return (len(elements) <= 1 and not elements & {list, tuple, dict, set}) or elements == {int, float}
 
 
 def encode(value: Any) -> str:
@@ -59,7 +62,7 @@ def encode(value: Any) -> str:
     try:
         return json.dumps(value, default=_plain)
     except (TypeError, ValueError, RecursionError):
-        return json.dumps({type(value).__name__: str(value)})
+        return json.dumps({type(value).__name__: shorten(value)})
 
 
 def _plain(value: Any) -> Any:

@@ -73,7 +73,8 @@ def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publicatio
     all_finite(sieve, "x", x)
     dims = dimensions(sieve, settings, {"x": x})
     keep = sieve.keep
-    places = dense(sieve, x, dims, np.nan)
+    # Deletions that do not say where tell nothing of dimensions: while nothing else has, they count as one.
+    places = dense(sieve, x, max(dims, 1), np.nan)
     rows = Publications(
         sieve.keep_arrow(ids), keep(ts), sieve.keep_arrow(objects), places, keep(y.values), keep(y.null)
     )

@@ -49,7 +49,10 @@ class MissingColumn(ValueError):
 
 def shorten(value: object) -> str:
     """The repr of a value, cut to a length that fits a message."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        text = f"a {type(value).__name__} that is nested too deeply"
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
 
 
