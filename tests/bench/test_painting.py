@@ -237,7 +237,7 @@ def test_traffic_of_unicast_is_in_the_rows_by_every_kind_of_link(runs: dict[str,
     for name in ("ranges-figure14", "ranges-figure17"):
         headers, cells = BENCHMARKS[name].table(runs[name])
         shown = [headers.index(each) for each in headers if each.startswith(("overlay bytes", "IP bytes"))]
-        assert len(shown) == 6
+        assert len(shown) == 8
         for row in cells:
             if row[1] == "Unicast":
                 assert all(row[at] for at in shown)
