@@ -70,25 +70,30 @@ def open(
     """
     from skyband.contract import find_engine
     from skyband.model import Settings
+    from skyband.model.argument import no_option
+    from skyband.model.family import check_settings
 
     given: object = family
     if isinstance(given, str) and given == "covering":
         raise ValueError("Covering subscriptions have no tops: skyband.CoverSet() keeps them.")
     settings = Settings(window=window, bounds=bounds, words=words)
     found = find_engine(family, engine)
+    check_settings(family, settings.window, bounds, words)
     try:
         return found(settings, granularity=granularity, on_error=on_error, **options)
     except TypeError as error:
         unknown = re.search("(?:unexpected|multiple values for)(?: keyword)? argument '(.*)'", str(error))
         if unknown is None:
             raise
-        raise ValueError(f"The engine {engine} of the family {family} has no option {unknown[1]!r}.") from None
+        raise no_option(f"The engine {engine} of the family {family}", unknown[1]) from None
 
 
 def restore(folder: "str | Path") -> Any:
     """The engine, or the cover set, that wrote a snapshot to this folder, ready to go on as if nothing had happened."""
     from skyband.contract import find_engine, snapshot_of
+    from skyband.model.argument import check_folder
 
+    folder = check_folder(folder)
     family, engine = snapshot_of(folder)
     if family == "covering":
         from skyband.engines.covering import CoverSet

@@ -38,6 +38,10 @@ BAD: list[tuple[str, str, Spoil, str]] = [
     ("unknown score", "subscriptions", appended(SUBSCRIPTION.replace("sum", "best") + "}"), "row 7, column score"),
     ("empty", "publications", lambda text: "", "is empty: there are no publications in it."),
     ("empty too", "subscriptions", lambda text: "\n\n", "is empty: there are no subscriptions in it."),
+    ("many digits", "publications", appended('{"id":99,"ts":' + "9" * 5000 + ',"point":[1.0,1.0]}'),
+     "the line is not a JSON object (a number in it has too many digits)."),
+    ("deep", "publications", appended('{"id":' + "[" * 100_000),
+     "the line is not a JSON object (it is nested too deeply)."),
     ("no JSON", "subscriptions", lambda text: text[:-20], "row 6"),
     ("other columns", "subscriptions", lambda text: '{"id":1,"a":2}\n', "The columns fit no family; name the family"),
 ]  # fmt: skip
@@ -63,6 +67,10 @@ def spoiled(tmp_path: Path, name: str, spoil: Callable[[Path], Any]) -> list[str
     return words
 
 
+def loop(path: Path) -> None:
+    path.symlink_to(path)
+
+
 def half(path: Path) -> None:
     whole = (path.parent / "publications.parquet").read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
@@ -77,6 +85,8 @@ def half(path: Path) -> None:
         ("none.parquet", lambda path: None, "There is no file "),
         ("none.ndjson", lambda path: None, "There is no file "),
         ("some.txt", Path.touch, "cannot be read: its name must end in"),
+        ("loop.parquet", loop, "cannot be opened: it is a link that leads back to itself."),
+        ("loop.csv", loop, "cannot be opened: it is a link that leads back to itself."),
         ("folder.parquet", Path.mkdir, "is a folder, not a file."),
         ("folder.csv", Path.mkdir, "is a folder, not a file."),
         ("bytes.csv", lambda path: path.write_bytes(b"id,ts\n\xff,1\n"), "is not UTF-8 text"),

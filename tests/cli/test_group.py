@@ -85,3 +85,16 @@ def test_ctrl_c_may_come_as_another_error(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(engines_command.command, "callback", stop)
     assert failure("engines", code=130) == "Stopped by Ctrl-C; unfinished files were removed."
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_other_signals_end_a_command_that_goes_on_after_ctrl_c(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = getattr(signal, name)
+
+    def go_on(**_: object) -> None:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(engines_command.command, "callback", go_on)
+    assert failure("engines", code=128 + number) == f"Stopped by {name}; unfinished files were removed."
+    assert signal.getsignal(number) is signal.SIG_DFL

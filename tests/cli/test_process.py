@@ -40,8 +40,10 @@ def test_a_reader_may_go_away(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("{\n", "")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process.")
-def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signals for one process.")
+@pytest.mark.parametrize(("name", "by"), [("SIGINT", "Ctrl-C"), ("SIGTERM", "SIGTERM"), ("SIGHUP", "SIGHUP")])
+def test_a_command_that_is_stopped_leaves_nothing(name: str, by: str, tmp_path: Path) -> None:
+    number = getattr(signal, name)
     words = files(tmp_path)
     lines = [f'{{"id":{i},"ts":{i},"point":[0.5,0.5]}}\n' for i in range(20_000)]
     (tmp_path / "many.ndjson").write_text("".join(lines))
@@ -53,7 +55,8 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
         if any(path.stat().st_size for path in set(tmp_path.iterdir()) - before):
             break
         time.sleep(0.1)
-    run.send_signal(signal.SIGINT)
+    run.send_signal(number)
     out, errors = run.communicate(timeout=60)
-    assert (run.returncode, out, errors) == (130, "", "Error: Stopped by Ctrl-C; unfinished files were removed.\n")
+    assert (run.returncode, out) == (128 + number, "")
+    assert errors == f"Error: Stopped by {by}; unfinished files were removed.\n"
     assert set(tmp_path.iterdir()) == before

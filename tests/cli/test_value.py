@@ -17,6 +17,8 @@ def test_instants(text: str, us: int) -> None:
 def test_what_is_neither() -> None:
     with pytest.raises(ValueError, match="neither an integer of microseconds nor an ISO 8601 time"):
         parse_instant("noon")
+    with pytest.raises(ValueError, match="neither an integer of microseconds nor an ISO 8601 time"):
+        parse_instant("9" * 5000)
     with pytest.raises(ValueError, match="not a list of numbers"):
         parse_numbers("1,x")
     assert parse_numbers("1,-2.5") == (1.0, -2.5)

@@ -56,6 +56,8 @@ def odd() -> Iterator[Any]:
     yield from ({"a"}, frozenset[str](), {}, {"a": 1}, [], (), [[1]], [None], ["x", 1], [1.5], [True], [b"x"], range(3))
     yield from (0, -1, 2**70, -(2**70), decimal.Decimal(1), decimal.Decimal("NaN"), fractions.Fraction(1, 2))
     yield from (datetime.date(2024, 1, 1), datetime.timedelta(1), np.datetime64("NaT"), pd.NaT, iter([1]))
+    yield from (np.timedelta64(5, "s"), np.timedelta64(5), np.timedelta64("NaT"), np.timedelta64(2**62, "W"), 10**5000)
+    yield from (np.zeros(2, [("a", int)]), np.zeros(1, complex), pd.Series(np.zeros(1, complex)), pd.Timedelta(1))
     yield from (np.int64(3), np.float64(2.0), np.bool_(True), np.array(3), np.array([1.0]), np.array([[1]]))
     yield from (pa.array([None]), pa.array([1.5]), pa.array([b"x"]), pa.chunked_array([["x"]]), pa.scalar("x"))
     yield from (pd.Series(["x"]), pd.Series([1.5, None]), pd.DataFrame({0: [1]}), pa.table({"a": [1]}))
@@ -192,6 +194,7 @@ def test_odd_names_and_cover_sets() -> None:
             refusal(partial(make, value))
         for name in options_of(skyband.CoverSet):
             refusal(partial(skyband.CoverSet, **{name: value}))
+        refusal(partial(skyband.CoverSet, domains=skyband.Domain(0, 1, value)))
         cover = skyband.CoverSet()
         cover.add({"id": "ann", "lo": [0.0], "hi": [1.0]})
         for verb in ("add", "remove", "find", "covered_by"):
@@ -291,6 +294,78 @@ def test_what_is_no_window(window: Any) -> None:
     assert skyband.open("window", window=None).settings.window == skyband.model.UNBOUNDED
 
 
+@pytest.mark.parametrize("given", [np.timedelta64(5, "s"), pd.Timedelta(seconds=5), "5s"])
+def test_a_window_takes_durations_of_numpy_and_pandas(given: Any) -> None:
+    assert Window.time(given) == Window.of(given) == Window.time(5_000_000)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (np.timedelta64(1, "ns"), "np.timedelta64(1,'ns') is not a duration: it has a fraction of a microsecond."),
+        (
+            pd.Timedelta(1),
+            "Timedelta('0 days 00:00:00.000000001') is not a duration: it has a fraction of a microsecond.",
+        ),
+        (np.timedelta64(1, "M"), "np.timedelta64(1,'M') is not a duration of a known length."),
+        (np.timedelta64("NaT", "s"), "np.timedelta64('NaT','s') is not a duration of a known length."),
+        (np.timedelta64(2**62, "D"), f"A window must be a positive 64-bit integer, not {2**62 * 86_400_000_000}."),
+    ],
+)
+def test_what_is_no_duration_of_a_window(given: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=r"^np|^Time|^A window") as raised:
+        Window.time(given)
+    assert str(raised.value) == sentence
+
+
+def test_a_duration_of_numpy_is_no_integer() -> None:
+    engine = opened()
+    five: Any = np.timedelta64(5, "s")
+    for action in (
+        partial(Window.count, five),
+        partial(engine.advance, five),
+        partial(engine.resize, "ann", five),
+        partial(engine.gates, None, five),
+        partial(skyband.CoverSet, bits=five),
+        partial(skyband.Bounds, five, 0, 1, 1),
+    ):
+        assert "not np.timedelta64(5,'s')" in str(refusal(action)).replace("(np.", "np.")
+
+
+@pytest.mark.parametrize("folder", [None, 3, 1.5, b"x", ["x"], "\ud800", "a\0b"])
+def test_a_snapshot_needs_the_path_of_a_folder(folder: Any) -> None:
+    cover = skyband.CoverSet()
+    for action in (opened().snapshot, skyband.restore, type(opened()).restore, cover.snapshot, cover.restore):
+        assert str(refusal(partial(action, folder))).startswith("folder is the path of a folder, not ")
+
+
+def test_ids_in_an_array_of_no_type_of_ours() -> None:
+    engine, ids = opened(), np.zeros(2, [("a", int)])
+    cover = skyband.CoverSet()
+    for verb in (engine.top, engine.unsubscribe, engine.gates, engine.staircase, cover.remove, cover.covered_by):
+        assert str(refusal(partial(verb, ids))).startswith("The column id is an array of dtype([('a', ")
+    assert refusal(partial(engine.resize, ids, 2)) is not None
+
+
+def test_options_that_a_cover_set_does_not_have() -> None:
+    assert refusal(lambda: skyband.CoverSet(zzz=1)) == "CoverSet has no option 'zzz'."
+    wrong = skyband.Domain(0, 1, "yes")  # type: ignore[arg-type]
+    assert refusal(lambda: skyband.CoverSet(domains=wrong)) == "integer of a domain is True or False, not 'yes'."
+
+
+@pytest.mark.parametrize(
+    ("family", "given", "has_no"),
+    [
+        ("ranges", {"window": "10m"}, "windows: leave the default window out"),
+        ("ranked", {"window": Window.count(3)}, "windows: leave the default window out"),
+        ("window", {"bounds": skyband.Bounds(0, 0, 1, 1)}, "bounds and no words: leave them out"),
+        ("ranked", {"words": skyband.Words(1, {"a": 1})}, "bounds and no words: leave them out"),
+    ],
+)
+def test_what_a_family_has_no_use_for(family: str, given: dict[str, Any], has_no: str) -> None:
+    assert refusal(partial(skyband.open, family, **given)) == f"The family {family} has no {has_no}."
+
+
 def test_a_mapping_is_a_row_or_columns() -> None:
     engine = opened()
     engine.publish({"id": 2, "ts": 6, "point": np.array([0.5])})
@@ -305,6 +380,8 @@ def test_a_mapping_is_a_row_or_columns() -> None:
 def test_names_of_files() -> None:
     with pytest.raises(UnreadableFile, match=r"is not the name of a file\.$"):
         opened().publish("a\0b.csv")
+    with pytest.raises(UnreadableFile, match=r"^'\\ud800\.csv' is not the name of a file\.$"):
+        opened().publish("\ud800.csv")
 
 
 @pytest.mark.parametrize("family", sorted({kind.family for kind in ENGINES}))

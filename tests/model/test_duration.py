@@ -20,6 +20,23 @@ def test_what_is_no_duration(text: str) -> None:
         parse_duration(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("10m10m", "write each unit once, the larger before the smaller."),
+     ("10m10min", "write each unit once, the larger before the smaller."),
+     ("1m1h", "write each unit once, the larger before the smaller."),
+     ("1.0000001s", "it has a fraction of a microsecond.")],
+)  # fmt: skip
+def test_durations_that_may_be_a_mistake(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=rf"^'{text}' is not a duration[;:] {why}$"):
+        parse_duration(text)
+
+
+def test_long_durations_keep_their_digits() -> None:
+    assert parse_duration("99999999999999999999d") == 99_999_999_999_999_999_999 * 86_400_000_000
+    assert parse_duration("0.000001s") == 1
+
+
 @pytest.mark.parametrize("us", [0, 1, 1000, 60_000_000, 5_400_000_000, 7 * 86_400_000_000])
 def test_durations_are_shown_as_they_are_read(us: int) -> None:
     assert parse_duration(show_duration(us)) == us

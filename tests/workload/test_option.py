@@ -11,6 +11,7 @@ from skyband.workload import FAMILIES
     ("family", "given", "sentence"),
     [
         ("window", {"seed": -1}, "seed must be at least 0, not -1."),
+        ("window", {"start": 2**61 + 1}, f"start must be at most {2**61}, not {2**61 + 1}."),
         ("window", {"k": 0}, "k must be at least 1, not 0."),
         ("window", {"k": 2.5}, "k must be an integer, not 2.5."),
         ("window", {"k": True}, "k must be an integer, not True."),

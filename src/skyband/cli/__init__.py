@@ -38,5 +38,6 @@ def main() -> None:
           --subscriptions data/subscriptions.parquet --out changes.parquet
 
     Every command has --json, which prints one JSON document. Commands end with 0 when all is well, 1 when the
-    work failed or a bad row stopped it, 2 when the command was not understood, and 130 after Ctrl-C.
+    work failed or a bad row stopped it, 2 when the command was not understood, 130 after Ctrl-C, 143 after SIGTERM
+    and 129 after SIGHUP.
     """

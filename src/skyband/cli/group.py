@@ -11,6 +11,8 @@ from typing import Any, Self
 import click
 
 TRACEBACK = "SKYBAND_TRACEBACK"
+# Windows has no SIGHUP.
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Failure(click.ClickException):
@@ -20,40 +22,43 @@ class Failure(click.ClickException):
 
 
 class Stopped(click.ClickException):
-    """Ctrl-C."""
+    """Ctrl-C, or another signal that ends a command."""
 
-    exit_code = 130
-
-    def __init__(self) -> None:
-        super().__init__("Stopped by Ctrl-C; unfinished files were removed.")
+    def __init__(self, number: int | None = None) -> None:
+        number = number or signal.SIGINT
+        by = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+        super().__init__(f"Stopped by {by}; unfinished files were removed.")
+        self.exit_code = 128 + number  # type: ignore[misc]  # click declares it for the class, and reads it of the error
 
 
 class Interrupts:
-    """Remembers that Ctrl-C was pressed.
+    """Remembers which signal asked the command to end, and lets it unwind as Ctrl-C does.
 
     A library may answer the KeyboardInterrupt with an error of its own: pyarrow does, while it imports pandas.
     """
 
     def __init__(self) -> None:
-        self.seen = False
-        self._before = signal.getsignal(signal.SIGINT)
-        # A process that was told to ignore Ctrl-C goes on doing so, and only the main thread may set handlers.
-        self._ours = (
-            self._before is signal.default_int_handler and threading.main_thread() is threading.current_thread()
-        )
+        self.seen: int | None = None
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        if self._ours:
-            signal.signal(signal.SIGINT, self._note)
+        # A process that was told to ignore a signal goes on doing so, and only the main thread may set handlers.
+        if threading.main_thread() is threading.current_thread():
+            for number in SIGNALS:
+                before = signal.getsignal(number)
+                if before in (signal.default_int_handler, signal.SIG_DFL):
+                    self._before[number] = before
+                    signal.signal(number, self._note)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._ours:
-            signal.signal(signal.SIGINT, self._before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self.seen = True
-        raise KeyboardInterrupt
+        self.seen = number
+        # Whoever catches Ctrl-C in order to go on may not go on after the others.
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
 
 class Commands(click.Group):
@@ -81,10 +86,14 @@ class Commands(click.Group):
                 raise
             except KeyboardInterrupt:
                 raise Stopped from None
+            except SystemExit:
+                if interrupts.seen is None:
+                    raise
+                raise Stopped(interrupts.seen) from None
             except Exception as error:
                 if os.environ.get(TRACEBACK):
                     raise
-                raise (Stopped() if interrupts.seen else Failure(sentence(error))) from None
+                raise (Stopped(interrupts.seen) if interrupts.seen else Failure(sentence(error))) from None
 
 
 def sentence(error: Exception) -> str:

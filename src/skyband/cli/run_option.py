@@ -1,5 +1,6 @@
 """The options that `replay` and `top` share: which files, which engine, and against what the files are read."""
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -78,8 +79,9 @@ def default_window(window_n: int | None, window_us: int | None) -> "Window | Non
 
 def check_names(written: Sequence[Path | None], read: Sequence[Path]) -> None:
     """Refuse to write over a file that is read, or to write two to one place."""
-    targets = [path.resolve() for path in written if path is not None]
-    names = targets + [path.resolve() for path in read]
+    # Not Path.resolve, which raises a RuntimeError where links lead in a circle.
+    targets = [os.path.realpath(path) for path in written if path is not None]
+    names = targets + [os.path.realpath(path) for path in read]
     for path in targets:
         if names.count(path) > 1:
-            raise click.UsageError(f"{path.name} is given twice: a file that is written needs a name of its own.")
+            raise click.UsageError(f"{Path(path).name} is given twice: a file that is written needs a name of its own.")

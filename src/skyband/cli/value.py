@@ -18,7 +18,7 @@ EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 def parse_instant(text: str) -> int:
     """Microseconds since 1970 of an integer or an ISO 8601 time, which is UTC where it names no zone."""
-    if re.fullmatch(r"-?\d+", text):
+    if re.fullmatch(r"-?[0-9]{1,30}", text):
         return int(text)
     try:
         moment = datetime.datetime.fromisoformat(text)

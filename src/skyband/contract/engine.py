@@ -19,7 +19,7 @@ from skyband.contract import snapshot
 from skyband.contract.gates import Gated
 from skyband.contract.intake import FARTHEST, Ids
 from skyband.model import FAMILIES, LARGEST_K, OnError, Settings, Source, shorten
-from skyband.model.argument import check_choice, check_integer
+from skyband.model.argument import check_choice, check_folder, check_integer
 from skyband.model.instant import Instant, one_instant
 
 SubscriptionsT = TypeVar("SubscriptionsT", bound=NamedTuple)
@@ -126,12 +126,12 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
             "counters": dict(self._counters),
             "id_types": {column: str(kind) for column, kind in self._id_types.items()},
         }
-        snapshot.write(Path(folder), self.family, self.name, self.settings, state, self._save())
+        snapshot.write(check_folder(folder), self.family, self.name, self.settings, state, self._save())
 
     @classmethod
     def restore(cls, folder: str | Path) -> Self:
         """The engine that `snapshot` wrote, ready to go on as if nothing had happened."""
-        settings, state, tables = snapshot.read(Path(folder), cls.family, cls.name)
+        settings, state, tables = snapshot.read(check_folder(folder), cls.family, cls.name)
         options = state.get("options", {})
         engine = cls(settings, granularity=state["granularity"], on_error=state["on_error"], **options)
         engine.now = state["now"]

@@ -26,7 +26,7 @@ from skyband.model import (
     read_table,
     shorten,
 )
-from skyband.model.argument import check_choice
+from skyband.model.argument import check_choice, is_integer
 from skyband.model.identity import ids as read_ids
 from skyband.model.memory import table_of
 from skyband.model.sieve import Sieve
@@ -141,7 +141,7 @@ class Intake(ABC):
 
 def _listed(ids: Ids) -> Any:
     """One id as a list of one; the ids of a set in their order, so that answers do not depend on chance."""
-    if isinstance(ids, str | int | np.integer | pa.Scalar) and not isinstance(ids, bool):
+    if is_integer(ids) or isinstance(ids, str | pa.Scalar):
         return [ids]
     if isinstance(ids, Mapping | bytes | bytearray) or not isinstance(ids, Iterable):
         raise ValueError(f"Ids are an integer, a text, or a list of either, not {shorten(ids)}.")

@@ -13,7 +13,7 @@ from skyband.contract.engine import Engine
 from skyband.contract.intake import Ids
 from skyband.contract.revision import emphasised, revised
 from skyband.model import LARGEST_K, Parse, Parsed, Settings, Source, match_schema, shorten
-from skyband.model.argument import check_choice, check_integer
+from skyband.model.argument import check_choice, check_integer, is_number
 from skyband.model.ranked import UNLIMITED, Publications, Subscriptions, parse_updates
 from skyband.model.settings import MOST_DIMS
 
@@ -150,7 +150,8 @@ class RankedEngine(Engine[Subscriptions, Publications]):
 
 def _checked_emphasis(emphasis: Sequence[float]) -> list[float]:
     try:
-        given = [float(number) for number in emphasis]
+        plain = [number.as_py() if isinstance(number, pa.Scalar) else number for number in emphasis]
+        given = [float(number) if is_number(number) else float("nan") for number in plain]
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"Emphasis is a list of numbers, one a dimension, not {shorten(emphasis)}.") from None
     if not given or not all(0.0 <= number <= LARGEST_EMPHASIS for number in given):

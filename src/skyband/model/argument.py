@@ -1,4 +1,4 @@
-"""What users give as options: one of some words, a yes or no, an integer or a number in a range.
+"""What users give as options: one of some words, a yes or no, an integer or a number in a range, a folder.
 
 Every option is checked here, so that whatever is wrong ends in a ValueError whose sentence names the option, what was
 given and what may be given.
@@ -7,7 +7,9 @@ given and what may be given.
 import difflib
 import math
 import numbers
+import os
 from collections.abc import Iterable, Mapping, Set
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -43,10 +45,19 @@ def check_flag(name: str, given: object) -> bool:
     return bool(given)
 
 
+def is_integer(given: object) -> bool:
+    """Whether a value is an integer of Python or numpy, whose durations are a kind of integers too, but not here."""
+    return isinstance(given, int | np.integer) and not isinstance(given, bool | np.timedelta64)
+
+
+def is_number(given: object) -> bool:
+    """Whether a value is a real number of Python or numpy."""
+    return isinstance(given, numbers.Real) and not isinstance(given, bool | np.timedelta64)
+
+
 def check_integer(name: str, given: object, low: int, high: int | None = None) -> int:
     """An integer that is at least `low`, and at most `high` if there is one."""
-    is_integer = isinstance(given, int | np.integer) and not isinstance(given, bool)
-    if not is_integer or int(given) < low or (high is not None and int(given) > high):  # type: ignore[call-overload]
+    if not is_integer(given) or int(given) < low or (high is not None and int(given) > high):  # type: ignore[call-overload]
         span = f"of at least {low}" if high is None else f"from {low} to {high}"
         raise ValueError(f"{name} is an integer {span}, not {shorten(given)}.")
     return int(given)  # type: ignore[call-overload, no-any-return]
@@ -68,7 +79,7 @@ def check_number(
 ) -> float:
     """A number from `low` to `high`; above or below means that the end itself is not one."""
     try:
-        number = float(given) if not isinstance(given, bool) and isinstance(given, numbers.Real) else math.nan
+        number = float(given) if is_number(given) else math.nan  # type: ignore[arg-type]
     except OverflowError:
         number = math.nan
     fits = (low < number if above else low <= number) and (number < high if below else number <= high)
@@ -78,6 +89,28 @@ def check_number(
             ends = f"{'above' if above else 'of at least'} {low:g} and {'below' if below else 'at most'} {high:g}"
         raise ValueError(f"{name} is a number {ends}, not {shorten(given)}.")
     return number
+
+
+def check_folder(given: object) -> Path:
+    """The path of a folder, which need not exist."""
+    text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    if not isinstance(text, str) or "\0" in text or not is_unicode(text):
+        raise ValueError(f"folder is the path of a folder, not {shorten(given)}.")
+    return Path(text)
+
+
+def no_option(whose: str, name: str) -> ValueError:
+    """The error of an option that whoever was given it does not have."""
+    return ValueError(f"{whose} has no option {name!r}.")
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written down; half of a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def listed(words: list[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from skyband.model import covering, geotext, ranges, ranked, window
-from skyband.model.settings import Settings
+from skyband.model.settings import UNBOUNDED, Bounds, Settings, Window, WordModel
 from skyband.model.sieve import Parsed
 
 Parse = Callable[[pa.Table, Settings], Parsed[Any]]
@@ -62,6 +62,23 @@ _SIGNS: dict[str, tuple[set[str], set[str]]] = {
     "ranked": ({"point"}, {"lo", "hi"}),
     "covering": ({"lo", "hi"}, {"lo", "hi"}),
 }
+
+# Which of the settings each family uses.
+_USES: dict[str, set[str]] = {
+    "window": {"window"},
+    "geotext": {"window", "bounds", "words"},
+    "ranges": set(),
+    "ranked": set(),
+    "covering": set(),
+}
+
+
+def check_settings(family: str, window: Window | None, bounds: Bounds | None, words: WordModel | None) -> None:
+    """Raise a ValueError for what the family would not use, rather than leave it unused in silence."""
+    if window not in (None, UNBOUNDED) and "window" not in _USES[family]:
+        raise ValueError(f"The family {family} has no windows: leave the default window out.")
+    if (bounds is not None or words is not None) and not {"bounds", "words"} <= _USES[family]:
+        raise ValueError(f"The family {family} has no bounds and no words: leave them out.")
 
 
 def infer_family(publication_columns: Collection[str], subscription_columns: Collection[str]) -> str:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from skyband.model.argument import is_integer
 from skyband.model.reject import shorten
 from skyband.model.scalar import (
     Column,
@@ -33,7 +34,7 @@ Instant = int | datetime.datetime | np.datetime64
 
 def one_instant(given: Any) -> int:
     """A time that is given alone, in microseconds: an integer or a datetime, as in a column of times."""
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+    if is_integer(given):
         return int(given)
     us = _from_datetime(given) if isinstance(given, datetime.datetime | np.datetime64) else None
     if us is None:

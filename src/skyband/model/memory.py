@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.model.cell import column_of
@@ -21,7 +22,7 @@ def table_of(source: Any) -> pa.Table:
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(source, pandas.DataFrame):
         _refuse_twice([str(name) for name in source.columns])
-        return _from_columns({str(name): _from_pandas(source[name]) for name in source.columns})
+        return _from_columns({str(name): _from_pandas(str(name), source[name]) for name in source.columns})
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, pa.RecordBatch) or hasattr(source, "__arrow_c_stream__"):
@@ -81,10 +82,10 @@ def _refuse_twice(names: list[str]) -> None:
         raise ValueError(f'The data frame has the column "{twice}" {names.count(twice)} times; give it once.')
 
 
-def _from_pandas(series: "pd.Series[Any]") -> Any:
+def _from_pandas(name: str, series: "pd.Series[Any]") -> Any:
     """A pandas column: typed columns as Arrow sees them, objects as Python values with None for missing."""
     if series.dtype != object:
-        return pa.Array.from_pandas(series)
+        return _array(name, series)
     # Only a whole cell may be missing: NaN inside a list is for the family to judge.
     missing = np.asarray(series.isna())
     return [None if gone else _listed(value) for gone, value in zip(missing, series, strict=True)]
@@ -107,13 +108,22 @@ def _from_columns(columns: Mapping[str, Any]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
+def _array(name: str, values: "npt.NDArray[Any] | pd.Series[Any]") -> pa.Array:
+    """A typed array of numpy or pandas as Arrow sees it."""
+    try:
+        return pa.array(values) if isinstance(values, np.ndarray) else pa.Array.from_pandas(values)
+    except (pa.ArrowException, TypeError, ValueError):
+        kind = shorten(values.dtype)
+        raise ValueError(f"The column {name} is an array of {kind}: it takes numbers, text or times.") from None
+
+
 def _column(name: str, values: Any) -> tuple[pa.Field, Any]:
     if isinstance(values, np.ndarray) and values.ndim == 2:
-        flat = pa.array(np.ascontiguousarray(values).reshape(-1))
+        flat = _array(name, np.ascontiguousarray(values).reshape(-1))
         offsets = np.arange(0, values.size + 1, values.shape[1] or 1, dtype=np.int32)
         values = pa.ListArray.from_arrays(offsets[: len(values) + 1], flat)
     elif isinstance(values, np.ndarray) and values.dtype != object:
-        values = pa.array(values)
+        values = _array(name, values)
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return pa.field(name, values.type), values
     return column_of(name, list(values))

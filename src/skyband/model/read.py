@@ -1,5 +1,6 @@
 """Readers: from Arrow, pandas, Python rows and columns, Parquet, NDJSON and CSV to tables and arrays."""
 
+import errno
 import gzip
 import os
 import zlib
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from skyband.model.argument import check_choice
+from skyband.model.argument import check_choice, is_unicode
 from skyband.model.csv_file import read_csv
 from skyband.model.family import FAMILIES, Family, Parse
 from skyband.model.memory import table_of
@@ -121,9 +122,10 @@ def _read(source: "Source", noun: str, parse: Parse, schema: pa.Schema, settings
 
 
 def _path(source: "str | os.PathLike[str]") -> Path:
-    if isinstance(os.fspath(source), str) and "\0" not in os.fspath(source):
-        return Path(source)
-    raise UnreadableFile(f"{os.fspath(source)!r} is not the name of a file.")
+    name: object = os.fspath(source)
+    if isinstance(name, str) and "\0" not in name and is_unicode(name):
+        return Path(name)
+    raise UnreadableFile(f"{name!r} is not the name of a file.")
 
 
 def _name(source: "Source") -> str | None:
@@ -158,7 +160,7 @@ def _read_parquet(path: Path) -> pa.Table:
         with pa.parquet.ParquetFile(path) as file:
             return file.read()
     except OSError as error:
-        if isinstance(error, FileNotFoundError | PermissionError) or path.is_dir():
+        if isinstance(error, FileNotFoundError | PermissionError) or error.errno == errno.ELOOP or path.is_dir():
             raise _not_opened(path, error) from None
         raise UnreadableFile(f"{path} is damaged: {error}.") from None
     except pa.ArrowException:
@@ -183,6 +185,8 @@ def _read_text(path: Path, zipped: bool) -> bytes:
 def _not_opened(path: Path, error: OSError) -> UnreadableFile:
     if isinstance(error, FileNotFoundError):
         return UnreadableFile(f"There is no file {path}.")
+    if error.errno == errno.ELOOP:
+        return UnreadableFile(f"{path} cannot be opened: it is a link that leads back to itself.")
     if path.is_dir():
         return UnreadableFile(f"{path} is a folder, not a file.")
     return UnreadableFile(f"{path} cannot be opened: {error.strerror}.")

@@ -51,8 +51,8 @@ def shorten(value: object) -> str:
     """The repr of a value, cut to a length that fits a message."""
     try:
         text = repr(value)
-    except RecursionError:
-        text = f"a {type(value).__name__} that is nested too deeply"
+    except (ValueError, RecursionError):  # an integer of more digits than Python writes, or what is nested too deeply
+        text = f"<a value of type {type(value).__name__} that is too large to show>"
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from skyband.model.argument import is_unicode
 from skyband.model.sieve import Sieve
 
 T = TypeVar("T")
@@ -170,17 +171,9 @@ def one_text(name: str, cell: Any) -> str:
     """The string of a cell."""
     if not isinstance(cell, str):
         raise Wrong(f"{name} must be text")
-    if not _encodable(cell):
+    if not is_unicode(cell):
         raise Wrong(f"{name} is not valid Unicode text")
     return cell
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def finite(sieve: Sieve, name: str, column: Column) -> NDArray[np.float64]:

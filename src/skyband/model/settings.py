@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skyband.model.argument import check_integer
-from skyband.model.duration import parse_duration
+from skyband.model.argument import check_integer, is_integer, is_number
+from skyband.model.duration import microseconds, parse_duration
 from skyband.model.reject import shorten
 
 
@@ -36,11 +36,9 @@ class Window(_Window):
     __slots__ = ()
 
     def __new__(cls, kind: WindowKind, size: int) -> Self:
-        given: object = size
-        is_integer = isinstance(given, int | np.integer) and not isinstance(given, bool)
-        if kind == WindowKind.UNBOUNDED and not (is_integer and size == 0):
+        if kind == WindowKind.UNBOUNDED and not (is_integer(size) and size == 0):
             raise ValueError(f"An unbounded window has size 0, not {shorten(size)}.")
-        if kind != WindowKind.UNBOUNDED and not (is_integer and 0 < size < 2**63):
+        if kind != WindowKind.UNBOUNDED and not (is_integer(size) and 0 < size < 2**63):
             raise ValueError(f"A window must be a positive 64-bit integer, not {shorten(size)}.")
         return super().__new__(cls, WindowKind(kind), int(size))
 
@@ -51,7 +49,7 @@ class Window(_Window):
             return UNBOUNDED
         if isinstance(given, Window):
             return given
-        if isinstance(given, str | datetime.timedelta):
+        if isinstance(given, str | datetime.timedelta | np.timedelta64):
             return cls.time(given)
         raise ValueError(
             f'window is a duration such as "90s", "10m" or "1h30m", a timedelta, Window.time(us), Window.count(n) or '
@@ -59,12 +57,12 @@ class Window(_Window):
         )
 
     @classmethod
-    def time(cls, us: int | str | datetime.timedelta) -> Self:
+    def time(cls, us: int | str | datetime.timedelta | np.timedelta64) -> Self:
         """A window of that many microseconds, or of a duration such as "10m" or a timedelta."""
         if isinstance(us, str):
             return cls(WindowKind.TIME, parse_duration(us))
-        if isinstance(us, datetime.timedelta):
-            return cls(WindowKind.TIME, us // datetime.timedelta(microseconds=1))
+        if isinstance(us, datetime.timedelta | np.timedelta64):
+            return cls(WindowKind.TIME, microseconds(us))
         return cls(WindowKind.TIME, us)
 
     @classmethod
@@ -75,7 +73,7 @@ class Window(_Window):
 
 UNBOUNDED = Window(WindowKind.UNBOUNDED, 0)
 MOST_DIMS = 1_000_000
-WindowLike = Window | str | datetime.timedelta | None
+WindowLike = Window | str | datetime.timedelta | np.timedelta64 | None
 
 
 class Windows(NamedTuple):
@@ -163,8 +161,7 @@ class Settings(_Settings):
 
 
 def _is_corner(given: Any) -> bool:
-    is_number = isinstance(given, int | float | np.integer | np.floating)
-    return is_number and bool(-FARTHEST_CORNER <= given <= FARTHEST_CORNER)
+    return is_number(given) and bool(-FARTHEST_CORNER <= given <= FARTHEST_CORNER)
 
 
 def _bounds(given: Bounds | Sequence[float] | None) -> Bounds:

@@ -98,8 +98,17 @@ def _line_by_line(lines: list[tuple[int, bytes]]) -> Reading:
             numbers.append(number)
         except (ValueError, RecursionError) as error:
             text = line.decode(errors="replace").strip()
-            rejects.append(Reject(number, "", shorten(text), f"the line is not a JSON object ({error})"))
+            rejects.append(Reject(number, "", shorten(text), f"the line is not a JSON object ({_reason(error)})"))
     return Reading(table_of_rows(rows), rejects, np.array(numbers, np.int64))
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong with a text that is no JSON of ours, without the words that Python has for its own limits."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if type(error) is ValueError and "integer string conversion" in str(error):
+        return "a number in it has too many digits"
+    return str(error)
 
 
 def _object(line: bytes) -> dict[str, Any]:
@@ -132,7 +141,7 @@ def read_json_array(data: bytes, name: str) -> Reading:
     try:
         rows = json.loads(data, object_pairs_hook=_unrepeated)
     except (ValueError, RecursionError) as error:
-        raise UnreadableFile(f"{name} is not a JSON array of objects: {error}.") from None
+        raise UnreadableFile(f"{name} is not a JSON array of objects: {_reason(error)}.") from None
     good = [(number, row) for number, row in enumerate(rows, 1) if isinstance(row, dict)]
     rejects = [
         Reject(number, "", shorten(row), "the element is not a JSON object")

@@ -6,9 +6,7 @@ import numpy as np
 
 from skyband.contract import AnyEngine, Granularity, Matching, find_engine
 from skyband.model import UNBOUNDED, Bounds, OnError, Settings, Window, WindowKind, WordModel
-
-# Families whose publications expire, and so have windows.
-EXPIRING = ("window", "geotext")
+from skyband.model.family import check_settings
 
 
 class Plan(NamedTuple):
@@ -36,10 +34,7 @@ class Plan(NamedTuple):
         """Raise a ValueError for an option that the family would not use, rather than leave it unused in silence."""
         if family == "covering":
             raise ValueError("Covering subscriptions have no publications, so there is nothing to replay.")
-        if self.window is not None and family not in EXPIRING:
-            raise ValueError(f"The family {family} has no windows: leave the default window out.")
-        if (self.bounds is not None or self.words is not None) and family != "geotext":
-            raise ValueError(f"The family {family} has no bounds and no words: leave them out.")
+        check_settings(family, self.window, self.bounds, self.words)
         if (self.k is not None or self.matching is not None) and family != "ranked":
             raise ValueError(
                 f"k and matching are options of the family ranked; in {family} the subscriptions bring their own k."

@@ -31,7 +31,7 @@ class Timed(Seeded):
 
     rate: float = option(1000.0, "Publications per minute.", low=1e-6, high=1e9)
     spacing: Literal["poisson", "regular"] = option("poisson", "Arrivals as a Poisson process, or evenly spaced.")
-    start: int = option(0, "The time at which the stream starts, in microseconds.", low=-(2**62), high=2**62)
+    start: int = option(0, "The time at which the stream starts, in microseconds.", low=-(2**61), high=2**61)
 
 
 def check(name: str, value: object, kind: Any, bounds: Any) -> None:

@@ -22,7 +22,7 @@ from skyband.engines.covering.search import Corners, Greedy, Jumps, Placed, Sear
 from skyband.kernels.corners import NONE
 from skyband.kernels.idmap import IdMap
 from skyband.model import OnError, Parsed, Reject, Source, shorten
-from skyband.model.argument import check_choice, check_integer, check_number
+from skyband.model.argument import check_choice, check_folder, check_integer, check_number, no_option
 from skyband.model.covering import Subscriptions, parse_subscriptions
 
 Int64s = npt.NDArray[np.int64]
@@ -52,7 +52,10 @@ class CoverSet(Intake):
         curve: CurveName | None = None,
         domains: Domain | Sequence[Domain] | None = None,
         on_error: OnError = "raise",
+        **unknown: object,
     ) -> None:
+        for name in unknown:
+            raise no_option("CoverSet", name)
         super().__init__(on_error=on_error)
         self.search = search
         self.epsilon = _check_search(search, epsilon)
@@ -166,12 +169,12 @@ class CoverSet(Intake):
         if self._roots is not None:
             for j, column in enumerate(self._roots.points[members].T):
                 table = table.append_column(f"x{j}", pa.array(column))
-        snapshot.write(Path(folder), FAMILY, NAME, self.settings, state, {"members": table})
+        snapshot.write(check_folder(folder), FAMILY, NAME, self.settings, state, {"members": table})
 
     @classmethod
     def restore(cls, folder: str | Path) -> Self:
         """The cover set that `snapshot` wrote, ready to go on as if nothing had happened."""
-        settings, state, tables = snapshot.read(Path(folder), FAMILY, NAME)
+        settings, state, tables = snapshot.read(check_folder(folder), FAMILY, NAME)
         domains = state["domains"]
         if domains is not None:
             domains = Domain(*domains) if not isinstance(domains[0], list) else [Domain(*each) for each in domains]

@@ -10,6 +10,7 @@ from skyband.kernels.cells import Axes, write_points
 from skyband.kernels.curve import MOST_DIMS, MOST_KEY_BITS
 from skyband.kernels.lanes import Cells
 from skyband.model import shorten
+from skyband.model.argument import check_flag
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -110,12 +111,13 @@ def check_domain(domain: Domain) -> Domain:
         raise ValueError(f"A domain goes from a lower to a higher number, not {shorten(tuple(domain))}.") from None
     if not low < high:
         raise ValueError(f"A domain goes from a lower to a higher number, not from {low:g} to {high:g}.")
-    if domain.integer:
+    integer = check_flag("integer of a domain", domain.integer)
+    if integer:
         if not (np.isfinite(low) and np.isfinite(high)) or low != int(low) or high != int(high):
             raise ValueError("A domain of integers goes from one integer to another.")
         if max(abs(low), abs(high)) > MOST_INTEGERS:
             raise ValueError("A domain of integers reaches up to 2**53 on both sides.")
-    return Domain(low, high, bool(domain.integer))
+    return Domain(low, high, integer)
 
 
 def to_points(domains: Sequence[Domain], lo: Floats, hi: Floats) -> Floats:
