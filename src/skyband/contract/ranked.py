@@ -151,9 +151,11 @@ class RankedEngine(Engine[Subscriptions, Publications]):
 def _checked_emphasis(emphasis: Sequence[float]) -> list[float]:
     try:
         plain = [number.as_py() if isinstance(number, pa.Scalar) else number for number in emphasis]
-        given = [float(number) if is_number(number) else float("nan") for number in plain]
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"Emphasis is a list of numbers, one a dimension, not {shorten(emphasis)}.") from None
+        given = [float(number) for number in plain if is_number(number)]
+    except (TypeError, OverflowError):
+        plain, given = [None], []
+    if len(given) < len(plain):
+        raise ValueError(f"Emphasis is a list of numbers, one a dimension, not {shorten(emphasis)}.")
     if not given or not all(0.0 <= number <= LARGEST_EMPHASIS for number in given):
         raise ValueError(f"Emphasis has a number from 0 to 1e150 for each dimension, not {shorten(emphasis)}.")
     return given
