@@ -25,6 +25,15 @@ def _published(**options: object) -> AnyEngine:
     return engine
 
 
+def _said(**options: object) -> AnyEngine:
+    """An engine that has a model of words."""
+    words = skyband.Words.fit([["a"], ["a", "b"]])
+    engine = skyband.open("geotext", words=words, **options)  # type: ignore[arg-type]  # passed on
+    engine.subscribe([{"id": "ann", "k": 1, "x": 0.0, "y": 0.0, "alpha": 0.5, "text": "a b"}])
+    engine.publish([{"id": 1, "ts": 1, "x": 0.5, "y": 0.5, "text": "b"}])
+    return engine
+
+
 def test_a_bad_batch_changes_nothing() -> None:
     engine = _published()
     before = engine.top()
@@ -76,7 +85,7 @@ def test_time_does_not_go_back() -> None:
 
 
 def test_a_snapshot_is_restored_by_its_folder_alone(tmp_path: Path) -> None:
-    engine = _published(window=skyband.Window.time(5), words=skyband.Words.fit([["a"], ["a", "b"]]))
+    engine = _said(window=skyband.Window.time(5))
     engine.snapshot(tmp_path / "deep" / "state")
     again = skyband.restore(tmp_path / "deep" / "state")
     assert type(again) is type(engine)
@@ -165,7 +174,7 @@ def _damage(path: Path) -> None:
 
 @pytest.mark.parametrize("harm", [_damage, Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-100])])
 def test_a_damaged_snapshot_is_refused(harm: Callable[[Path], object], tmp_path: Path) -> None:
-    _published(words=skyband.Words.fit([["a"], ["a", "b"]])).snapshot(tmp_path / "state")
+    _said().snapshot(tmp_path / "state")
     names = sorted(path.name for path in (tmp_path / "state").iterdir())
     assert MANIFEST in names
     for name in names:

@@ -74,7 +74,7 @@ def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publicatio
     dims = dimensions(sieve, settings, {"x": x})
     keep = sieve.keep
     # Deletions that do not say where tell nothing of dimensions: while nothing else has, they count as one.
-    places = dense(sieve, x, max(dims, 1), np.nan)
+    places = dense(sieve, x, dims or min(sieve.n_rows, 1), np.nan)
     rows = Publications(
         sieve.keep_arrow(ids), keep(ts), sieve.keep_arrow(objects), places, keep(y.values), keep(y.null)
     )
