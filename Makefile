@@ -70,7 +70,7 @@ bench: $(READY) ## Run every benchmark and store its raw rows.
 
 soak: $(READY) ## Run the long random tests, which take hours; stopped, it goes on where it was.
 	@echo "==> soak: the long random tests; what has passed with these sources is not run again"
-	@SKYBAND_PROFILE=soak $(BIN)/python -m pytest -n 2 --dist worksteal -m soak --maxfail=20
+	@SKYBAND_PROFILE=soak $(BIN)/python -m pytest -n 2 --dist worksteal -m soak
 
 docs: $(READY) ## Build the documentation into build/docs; any warning fails.
 	@echo "==> docs: building build/docs/index.html"

@@ -138,7 +138,7 @@ def test_each_farther_than_the_last(commands: Commands, tmp_path: Path, family: 
     check(commands, tmp_path, stream, engine, stream.expected())
 
 
-test_each_farther_than_the_last.families = ("window", "geotext")  # type: ignore[attr-defined]
+test_each_farther_than_the_last.families = ("window", "geotext")  # type: ignore[attr-defined]  # read when tests are made
 
 
 def test_tops_at_an_instant(commands: Commands, tmp_path: Path, family: str, engine: str) -> None:
@@ -163,7 +163,7 @@ def test_tops_at_an_instant(commands: Commands, tmp_path: Path, family: str, eng
     assert read_rows(tmp_path / "tops.ndjson") == wanted
 
 
-test_tops_at_an_instant.families = ("window", "geotext", "ranges")  # type: ignore[attr-defined]
+test_tops_at_an_instant.families = ("window", "geotext", "ranges")  # type: ignore[attr-defined]  # read when tests are made
 
 
 def test_a_process_of_its_own_tells_the_same(tmp_path: Path) -> None:

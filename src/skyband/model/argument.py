@@ -10,7 +10,7 @@ import numbers
 import os
 from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeGuard, get_args
 
 import numpy as np
 
@@ -45,22 +45,22 @@ def check_flag(name: str, given: object) -> bool:
     return bool(given)
 
 
-def is_integer(given: object) -> bool:
+def is_integer(given: object) -> TypeGuard[int]:
     """Whether a value is an integer of Python or numpy, whose durations are a kind of integers too, but not here."""
     return isinstance(given, int | np.integer) and not isinstance(given, bool | np.timedelta64)
 
 
-def is_number(given: object) -> bool:
+def is_number(given: object) -> TypeGuard[float]:
     """Whether a value is a real number of Python or numpy."""
     return isinstance(given, numbers.Real) and not isinstance(given, bool | np.timedelta64)
 
 
 def check_integer(name: str, given: object, low: int, high: int | None = None) -> int:
     """An integer that is at least `low`, and at most `high` if there is one."""
-    if not is_integer(given) or int(given) < low or (high is not None and int(given) > high):  # type: ignore[call-overload]
+    if not is_integer(given) or int(given) < low or (high is not None and int(given) > high):
         span = f"of at least {low}" if high is None else f"from {low} to {high}"
         raise ValueError(f"{name} is an integer {span}, not {shorten(given)}.")
-    return int(given)  # type: ignore[call-overload, no-any-return]
+    return int(given)
 
 
 def check_integers(name: str, given: object, low: int, high: int) -> tuple[int, ...]:
@@ -79,7 +79,7 @@ def check_number(
 ) -> float:
     """A number from `low` to `high`; above or below means that the end itself is not one."""
     try:
-        number = float(given) if is_number(given) else math.nan  # type: ignore[arg-type]
+        number = float(given) if is_number(given) else math.nan
     except OverflowError:
         number = math.nan
     fits = (low < number if above else low <= number) and (number < high if below else number <= high)
