@@ -110,10 +110,14 @@ while read -r word name _; do \
 if [ -t 1 ]; then printf '\r%-66s\r' ""; fi
 endef
 
+# --no-deps: the lock names every package. Where one asks for another with an extra (coverage[toml]), an older pip takes the
+# newest release in place of the locked one, and then misses its hash. `pip check` tells whether the lock is complete.
 $(READY): requirements.lock pyproject.toml
 	@if ! $(WORKS) 2>/dev/null; then $(find_python); \
 	    echo "==> set-up: making .venv with $$("$$python" -V)"; "$$python" -m venv --clear .venv; fi
 	@echo "==> set-up: installing $$(grep -c == requirements.lock) locked packages (the first time takes a minute or two)"
-	@$(BIN)/python -m pip install --only-binary :all: --no-binary pyspark --require-hashes -r requirements.lock | { $(show_progress); }
+	@$(BIN)/python -m pip install --no-deps --only-binary :all: --no-binary pyspark --require-hashes -r requirements.lock \
+	    | { $(show_progress); }
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m pip check --quiet
 	@touch $(READY)
