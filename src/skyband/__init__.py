@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skyband.contract import AnyEngine, Granularity, Tops
-    from skyband.engines.covering import CoverSet, Domain
-    from skyband.model import Bounds, OnError, Rejected, Window, WindowLike, WordModel, show
-    from skyband.scoring import Words
+    from skyband.covering import CoverSet, Domain
+    from skyband.table import Bounds, OnError, Rejected, Window, WindowLike, WordModel, show
+    from skyband.table.words import Words
 
 __version__ = "0.1.0"
 
@@ -33,14 +33,14 @@ __all__ = [
 
 # Imported when first asked for: `skyband --help` should not wait for numpy and Arrow.
 _HOMES = {
-    "Bounds": "skyband.model",
-    "CoverSet": "skyband.engines.covering",
-    "Domain": "skyband.engines.covering",
-    "Rejected": "skyband.model",
+    "Bounds": "skyband.table",
+    "CoverSet": "skyband.covering",
+    "Domain": "skyband.covering",
+    "Rejected": "skyband.table",
     "Tops": "skyband.contract",
-    "Window": "skyband.model",
-    "Words": "skyband.scoring",
-    "show": "skyband.model",
+    "Window": "skyband.table",
+    "Words": "skyband.table.words",
+    "show": "skyband.table",
 }
 
 
@@ -69,9 +69,9 @@ def open(
     engine has, such as `k` and `matching` of ranked, are passed on.
     """
     from skyband.contract import find_engine
-    from skyband.model import Settings
-    from skyband.model.argument import no_option
-    from skyband.model.family import check_settings
+    from skyband.contract.family import check_settings
+    from skyband.table import Settings
+    from skyband.table.argument import no_option
 
     given: object = family
     if isinstance(given, str) and given == "covering":
@@ -91,12 +91,12 @@ def open(
 def restore(folder: "str | Path") -> Any:
     """The engine, or the cover set, that wrote a snapshot to this folder, ready to go on as if nothing had happened."""
     from skyband.contract import find_engine, snapshot_of
-    from skyband.model.argument import check_folder
+    from skyband.table.argument import check_folder
 
     folder = check_folder(folder)
     family, engine = snapshot_of(folder)
     if family == "covering":
-        from skyband.engines.covering import CoverSet
+        from skyband.covering import CoverSet
 
         return CoverSet.restore(folder)
     return find_engine(family, engine).restore(folder)

@@ -11,10 +11,10 @@ from skyband.bench.covering_data import LARGE, Data, Scan, Setting, covers, draw
 from skyband.bench.covering_speedup import Case, Plan, foretell, regions, sparse
 from skyband.bench.covering_speedup import compare as compare_shares
 from skyband.bench.suite import covering
-from skyband.engines.covering.roots import Roots
-from skyband.engines.covering.search import Greedy
-from skyband.kernels.corners import NONE
-from skyband.kernels.cubes import n_cubes
+from skyband.covering.kernels.corners import NONE
+from skyband.covering.kernels.cubes import n_cubes
+from skyband.covering.roots import Roots
+from skyband.covering.search import Greedy
 
 SETTINGS = (
     Setting(60, 2, bits=6),

@@ -31,7 +31,7 @@ from skyband.bench.painting_trial import Trial, contest, require_agreement
 from skyband.bench.painting_view import KS, SCALES, by_k
 from skyband.bench.real import VARIABLE, find
 from skyband.bench.suite import ranges_batch, ranges_figure16, ranges_table3, ranges_table4, ranges_table7
-from skyband.workload import ranges
+from skyband.ranges import workload as ranges
 
 SETTING = Setting(60, 20, n_objects=15, n_warm=4, batch=10)
 ALL = (UNICAST, DENSE, SPARSE, loosened(DENSE, 1.0), loosened(SPARSE, 1.0), RELAX)

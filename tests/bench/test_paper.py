@@ -13,7 +13,7 @@ from skyband.bench import BENCHMARKS, Row, paper, real, sensors
 from skyband.bench.contest import WrongAnswer
 from skyband.bench.paper import Group, Scale, Setting, setting_of
 from skyband.bench.suite import window
-from skyband.engines.continuous.chance import chance
+from skyband.topk.chance import chance
 from skyband.workload.clock import MINUTE
 
 TOY = paper.SCALES["toy"]

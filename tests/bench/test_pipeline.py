@@ -125,7 +125,7 @@ class Alone:
         from pyspark.sql.streaming.tws_tester import TwsTester
 
         from skyband.bench.pipeline_stateful import Match, deal
-        from skyband.pipeline.state import State
+        from skyband.pipeline.state.folder import State
 
         State(folder).begin(Pair(course).shape)
         self.deal, self.state, self.slots = deal, str(folder), slots

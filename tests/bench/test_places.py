@@ -10,9 +10,9 @@ import pytest
 from skyband.bench import places
 from skyband.bench.places import FILES, REAL, Corpus
 from skyband.bench.real import VARIABLE
-from skyband.scoring.words import Words
-from skyband.workload import geotext
-from skyband.workload.keyword import Keywords
+from skyband.geotext import workload as geotext
+from skyband.geotext.keyword import Keywords
+from skyband.table.words import Words
 
 TEXTS = ["Al Markaz, Al Markaz", "8 km N of Anza, CA", "", "Don't; loft in Brooklyn", "km km of", "Brooklyn loft"]
 

@@ -10,7 +10,7 @@ from skyband.bench.contest import WrongAnswer
 from skyband.bench.places import REAL, Corpus
 from skyband.bench.race import SCAN, Course, Entrant, Meter, Runner, Setting, contest
 from skyband.bench.real import VARIABLE
-from skyband.engines.scan.geotext import GeotextScan
+from skyband.geotext.scan import GeotextScan
 
 SETTING = Setting(Corpus("tweets", 10_000), 8, 30, 10, 5, 3, k=2)
 SKYPE, OURS = Entrant("skype", "skype", {"groups": 3}, {"shown": 1}), Entrant("blocks", "blocks")

@@ -31,10 +31,10 @@ from skyband.bench.ranking_entrant import (
 )
 from skyband.bench.real import VARIABLE, find
 from skyband.bench.suite import ranked, ranked_census, ranked_table2
-from skyband.engines.ranked.matcher import Matcher
-from skyband.kernels.fitting import Rule
-from skyband.kernels.stab import Events, Found
-from skyband.model.ranked import UNLIMITED
+from skyband.ranked.kernels.fitting import Rule
+from skyband.ranked.kernels.interval_scan import Events, Found
+from skyband.ranked.matcher import Matcher
+from skyband.ranked.rows import UNLIMITED
 
 QUICK = Effort(1, 4, 0.01)
 INTERSECT = Entrant("intersect", "sopt", exact="intersect")

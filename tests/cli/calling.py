@@ -10,7 +10,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from skyband.cli import main
-from skyband.model import write_table
+from skyband.table import write_table
 from tests.replay.small import small
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from skyband.cli import cover as cover_command
-from skyband.engines.oracle import CoverOracle
-from skyband.model import read_subscriptions, read_table, write_table
+from skyband.contract.reading import read_subscriptions
+from skyband.covering.oracle import CoverOracle
+from skyband.table import read_table, write_table
 from tests.cli.calling import call, document, failure, process
 
 SEARCHES = [["corners"], ["jumps"], ["greedy", "--bits", "4"]]

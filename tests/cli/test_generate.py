@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from skyband.cli.generate import SUMMARIES, family_command
-from skyband.model import Bounds, Settings, read_publications, read_subscriptions, read_table
-from skyband.workload import FAMILIES, window
+from skyband.contract.reading import read_publications, read_subscriptions
+from skyband.table import Bounds, Settings, read_table
+from skyband.window import workload as window
+from skyband.workload import FAMILIES
 from tests.cli.calling import call, document, failure
 
 FEW = {

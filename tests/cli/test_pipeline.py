@@ -16,17 +16,17 @@ import pyarrow as pa
 import pytest
 
 from skyband.cli.output import Output
-from skyband.cli.pipeline_consequence import consequences
-from skyband.cli.pipeline_run import Requests
-from skyband.cli.pipeline_view import open_view, rates, told
-from skyband.model import read_table, write_table
+from skyband.cli.pipeline.consequence import consequences
+from skyband.cli.pipeline.run import Requests
+from skyband.cli.pipeline.view import open_view, rates, told
 from skyband.pipeline.config import Config, make_config
 from skyband.pipeline.log import Log
-from skyband.pipeline.router import Router
-from skyband.pipeline.sinks import SINKS
-from skyband.pipeline.sources import SOURCES
-from skyband.pipeline.state import Commit, State, write_log, write_parquet
-from skyband.pipeline.worker import prepare_as
+from skyband.pipeline.sink import SINKS
+from skyband.pipeline.source.source import SOURCES
+from skyband.pipeline.stage.router import Router
+from skyband.pipeline.stage.worker import prepare_as
+from skyband.pipeline.state.folder import Commit, State, write_log, write_parquet
+from skyband.table import read_table, write_table
 from tests.cli.calling import call, document, failure, process
 from tests.cli.pipeline_folder import PUBLISHED, SUBSCRIBED, configured, lines_of
 from tests.pipeline.streams import Batch, raw, shape_of

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from skyband.model import read_table
-from skyband.pipeline.sinks import read_changes
+from skyband.pipeline.sink import read_changes
+from skyband.table import read_table
 from tests.cli.calling import document, process
 from tests.cli.pipeline_folder import PUBLISHED, SUBSCRIBED, configured, lines_of
 from tests.pipeline.crash import ROOT

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skyband.model import read_table
+from skyband.table import read_table
 from tests.cli.calling import call, document, failure, files
 from tests.replay.small import FAMILIES, oracle_changes, small
 

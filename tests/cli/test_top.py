@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from skyband.model import read_table
 from skyband.replay import top
+from skyband.table import read_table
 from tests.cli.calling import call, document, failure, files
 from tests.replay.small import small
 

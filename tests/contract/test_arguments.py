@@ -17,7 +17,7 @@ import pytest
 
 import skyband
 from skyband.contract import AnyEngine, engines
-from skyband.model import UnreadableFile, Window
+from skyband.table import UnreadableFile, Window
 
 ENGINES = engines()
 SOURCES = Path(skyband.__file__).parent
@@ -291,7 +291,7 @@ def test_windows_are_given_as_on_the_command_line(window: Any) -> None:
 def test_what_is_no_window(window: Any) -> None:
     with pytest.raises(ValueError, match=r"window is a duration such as|is not a duration; write|A window must be"):
         skyband.open("window", window=window)
-    assert skyband.open("window", window=None).settings.window == skyband.model.UNBOUNDED
+    assert skyband.open("window", window=None).settings.window == skyband.table.UNBOUNDED
 
 
 @pytest.mark.parametrize("given", [np.timedelta64(5, "s"), pd.Timedelta(seconds=5), "5s"])

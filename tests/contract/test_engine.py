@@ -12,8 +12,8 @@ import pytest
 import skyband
 from skyband.contract import AnyEngine, UnreadableSnapshot, find_engine, register
 from skyband.contract.snapshot import FORMAT, MANIFEST
-from skyband.engines.scan import WindowScan
-from skyband.model import UnreadableFile
+from skyband.table import UnreadableFile
+from skyband.window.scan import WindowScan
 
 ASK = {"id": "ann", "k": 1, "score": "sum", "weights": [1.0]}
 

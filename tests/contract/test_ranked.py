@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 import skyband
-from skyband.contract import RankedEngine, engines
-from skyband.model import Rejected, Settings
+from skyband.contract import engines
+from skyband.ranked.engine import RankedEngine
+from skyband.table import Rejected, Settings
 from skyband.testing.machine import through_snapshot
 
 NAMES = [engine.name for engine in engines() if engine.family == "ranked"]

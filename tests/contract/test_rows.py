@@ -7,7 +7,10 @@ import pyarrow as pa
 import pytest
 
 from skyband.contract import pack, take, unpack
-from skyband.model import Settings, geotext, ranked, to_table, window
+from skyband.geotext import rows as geotext
+from skyband.ranked import rows as ranked
+from skyband.table import Settings, to_table
+from skyband.window import rows as window
 
 GEOTEXT = [
     {"id": i, "k": 1, "x": 0.0, "y": 0.5, "terms": terms, "alpha": 0.5, "threshold": 0.1}

@@ -8,8 +8,9 @@ import psutil
 import pytest
 
 import skyband
+from skyband.geotext import workload as geotext
 from skyband.testing import Case, check_against_oracle, check_determinism, check_splits, contract_cases
-from skyband.workload import geotext, window
+from skyband.window import workload as window
 
 MINUTES = float(os.environ.get("SKYBAND_SOAK_MINUTES", "10"))
 

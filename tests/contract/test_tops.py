@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from skyband.contract import Tops
-from skyband.model import change_schema
+from skyband.table import change_schema
 
 
 def _change(op: str, publication: int, score: float = 1.0) -> pa.Table:

@@ -11,8 +11,8 @@ from skyband.demo import run, show
 from skyband.demo.scene import Scene, make_scene
 from skyband.demo.spark import CONFIG, Starting, fit_zones, lay_out
 from skyband.demo.subscriber import TWO_HOURS
-from skyband.model import Window
 from skyband.pipeline.java import NoJava
+from skyband.table import Window
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+from skyband.contract.family import FAMILIES
 from skyband.demo.city import BANK, bounds
 from skyband.demo.day import CLOSES, OPENS, clock, happening
 from skyband.demo.message import content_words
 from skyband.demo.scene import STEP, Scene, make_scene, steps
 from skyband.demo.subscriber import ROLES, titles
 from skyband.demo.topic import FRAMES, SPOTS, TOPICS, Topic
-from skyband.model import FAMILIES, Settings
+from skyband.table import Settings
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from skyband.demo import spark
 from skyband.demo.scene import make_scene
 from skyband.demo.spark import OnSpark, counters_of, lay_out
 from skyband.pipeline.run import PipelineFailed
-from skyband.pipeline.state import Commit
+from skyband.pipeline.state.folder import Commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,13 +1,10 @@
 """Subscriptions in easy and in awkward places, and the plain rules that zones are held against."""
 
 import numpy as np
-import numpy.typing as npt
 
-from skyband.kernels.message import FARTHEST
+from skyband.kernels.array import Floats, Int64s
 from skyband.overlay import Zones
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
+from skyband.ranges.kernels.message import FARTHEST
 
 KINDS = ["uniform", "ties", "one place", "two places", "hot spot", "unbounded", "huge", "tiny", "empty"]
 

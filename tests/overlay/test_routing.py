@@ -1,15 +1,12 @@
 """Routing: a message always arrives, every zone of its box gets it once, and nobody else's subscriptions do."""
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from skyband.kernels.message import points_of
+from skyband.kernels.array import Floats
 from skyband.overlay import Network, Topology, Traffic, Zones, boxes, deliver, internet, quadrants, route
+from skyband.ranges.kernels.message import points_of
 from tests.overlay.places import KINDS, message_boxes, ranges, zones_meeting
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
 
 
 def check_route(zones: Zones, low: Floats, high: Floats, source: int) -> None:

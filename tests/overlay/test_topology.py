@@ -3,13 +3,11 @@
 from collections import deque
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from skyband.kernels.array import Int64s
 from skyband.overlay import Topology, internet
 from skyband.overlay.topology import wanted_degrees
-
-Int64s = npt.NDArray[np.int64]
 
 
 def hops_by_search(topology: Topology, nodes: Int64s) -> list[list[int]]:

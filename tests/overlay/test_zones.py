@@ -1,15 +1,12 @@
 """Zones: they divide the space wherever the subscriptions are, halve crowds, and outlive their brokers."""
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from skyband.kernels.message import FARTHEST
+from skyband.kernels.array import Floats, Int64s
 from skyband.overlay import Zones
+from skyband.ranges.kernels.message import FARTHEST
 from tests.overlay.places import KINDS, message_boxes, ranges
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
 
 
 def zone_by_looking(zones: Zones, points: Floats) -> Int64s:

@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from skyband.pipeline.config import Config, make_config
 from skyband.pipeline.log import Log
-from skyband.pipeline.sinks import read_changes, read_tops
-from skyband.pipeline.state import State
+from skyband.pipeline.sink import read_changes, read_tops
+from skyband.pipeline.state.folder import State
 from tests.pipeline.short import SHORT
 from tests.pipeline.streams import Alone, Batch
 

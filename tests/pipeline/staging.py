@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet
 
-from skyband.model import change_schema, match_schema, ranking_schema
+from skyband.table import change_schema, match_schema, ranking_schema
 
 TEXTS = [
     "ann",

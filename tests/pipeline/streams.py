@@ -7,9 +7,9 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from skyband.contract import find_engine
-from skyband.model import UNBOUNDED, Settings, Window
 from skyband.pipeline.config import Ids
-from skyband.pipeline.shape import RAW, Shape
+from skyband.pipeline.state.spec import RAW, Shape
+from skyband.table import UNBOUNDED, Settings, Window
 from skyband.testing.data import IDS, PUBLICATIONS, RANKED_DIMS, SUBSCRIPTIONS
 from skyband.zoning import Zoning, fit
 
@@ -49,7 +49,7 @@ def shape_of(
 
 def zoning_of(family: str, n_zones: int, settings: Settings) -> Zoning:
     """Zones fitted to a few subscriptions that differ."""
-    from skyband.model import FAMILIES
+    from skyband.contract.family import FAMILIES
 
     chosen = FAMILIES[family]
     assert chosen.parse_publications is not None
@@ -69,7 +69,7 @@ SAMPLE: dict[str, Any] = {
 
 
 def _table(rows: list[Row]) -> pa.Table:
-    from skyband.model import read_table
+    from skyband.table import read_table
 
     return read_table(rows).table
 

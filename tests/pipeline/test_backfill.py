@@ -9,15 +9,18 @@ from pyspark.sql import SparkSession
 
 import skyband
 from skyband.contract import Granularity
-from skyband.model import Rejected, Window, write_table
+from skyband.geotext import workload as geotext
 from skyband.pipeline.backfill import backfill
 from skyband.pipeline.config import Config, make_config
 from skyband.pipeline.replay import replay_on_spark
 from skyband.pipeline.run import Pipeline
-from skyband.pipeline.sinks import read_changes, read_tops
-from skyband.pipeline.state import StateError
+from skyband.pipeline.sink import read_changes, read_tops
+from skyband.pipeline.state.folder import StateError
+from skyband.ranges import workload as ranges
+from skyband.ranked import workload as ranked
 from skyband.replay import Plan, Summary, replay
-from skyband.workload import geotext, ranges, ranked, window
+from skyband.table import Rejected, Window, write_table
+from skyband.window import workload as window
 
 pytestmark = pytest.mark.spark
 

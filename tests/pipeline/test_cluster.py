@@ -30,11 +30,11 @@ def test_the_archive_holds_the_package_as_it_runs_here(tmp_path: Path) -> None:
         assert archive.testzip() is None
         names = archive.namelist()
         archive.extractall(tmp_path / "unpacked")
-    assert {"skyband/__init__.py", "skyband/py.typed", "skyband/pipeline/worker.py"} <= set(names)
+    assert {"skyband/__init__.py", "skyband/py.typed", "skyband/pipeline/stage/worker.py"} <= set(names)
     assert not [name for name in names if "__pycache__" in name]
     # A program in another folder, with the archive before all else, runs the one in the archive.
     told = subprocess.run(
-        [sys.executable, "-c", "import skyband.pipeline.worker as it; print(it.__file__)"],
+        [sys.executable, "-c", "import skyband.pipeline.stage.worker as it; print(it.__file__)"],
         env=dict(os.environ, PYTHONPATH=str(tmp_path / "unpacked")),
         cwd=tmp_path,
         capture_output=True,

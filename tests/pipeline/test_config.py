@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from skyband.model import UNBOUNDED, Bounds, Window
 from skyband.pipeline.config import BadConfiguration, Endpoint, Ids, load_config, make_config
+from skyband.table import UNBOUNDED, Bounds, Window
 
 SMALLEST: dict[str, Any] = {
     "family": "geotext",

@@ -18,8 +18,8 @@ from skyband.demo.play import play
 from skyband.demo.runner import InProcess
 from skyband.demo.scene import make_scene
 from skyband.pipeline.config import load_config
-from skyband.pipeline.sinks import read_changes, read_tops
-from skyband.pipeline.state import State
+from skyband.pipeline.sink import read_changes, read_tops
+from skyband.pipeline.state.folder import State
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

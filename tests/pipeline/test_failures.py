@@ -20,8 +20,8 @@ from skyband.pipeline.config import Config
 from skyband.pipeline.log import Log
 from skyband.pipeline.run import Pipeline, PipelineFailed
 from skyband.pipeline.runner import LOST, MOST_LOST, Runner
-from skyband.pipeline.sinks import SinkFailed, read_changes
-from skyband.pipeline.state import State, StateError
+from skyband.pipeline.sink import SinkFailed, read_changes
+from skyband.pipeline.state.folder import State, StateError
 from tests.pipeline.crash import config_of, outcome, stream, truth, write_stream
 from tests.pipeline.streams import Batch, raw
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.pipeline import file_rows as subject
-from skyband.pipeline.file_rows import BAD, SCHEMA, file_rows
+from skyband.pipeline.source import file_rows as subject
+from skyband.pipeline.source.file_rows import BAD, SCHEMA, file_rows
 
 Row = tuple[int, str, str]
 

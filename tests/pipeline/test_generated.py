@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.model import Settings, read_publications, read_subscriptions
-from skyband.pipeline.generated import known_options, make_maker, make_rows
+from skyband.contract.reading import read_publications, read_subscriptions
+from skyband.pipeline.source.generated import known_options, make_maker, make_rows
+from skyband.table import Settings
 from skyband.workload import FAMILIES
 from skyband.workload.seed import CHUNK
 
@@ -51,7 +52,7 @@ def test_a_row_does_not_depend_on_what_else_is_asked_for(numbers: list[int], nou
 def test_another_process_makes_the_same_rows() -> None:
     program = f"""
 import numpy as np
-from skyband.pipeline.generated import make_maker, make_rows
+from skyband.pipeline.source.generated import make_maker, make_rows
 print(*make_rows(make_maker({GIVEN["geotext"]!r}), "publications", np.array([70000, 3])).to_pylist(), sep="\\n")
 """
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.pipeline.json_rows import json_rows, json_values
+from skyband.pipeline.source.json_rows import json_rows, json_values
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=6)
 SIMPLE = {

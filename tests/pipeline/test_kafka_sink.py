@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 import pytest
 
-from skyband.model.write import json_rows
 from skyband.pipeline.config import Endpoint
-from skyband.pipeline.sinks import SinkFailed, kafka_topic, open_sink
-from skyband.pipeline.sinks.kafka_sink import KafkaSink, change_messages, top_messages
-from skyband.pipeline.sinks.kafka_topic import Topic
+from skyband.pipeline.sink import SinkFailed, kafka_topic, open_sink
+from skyband.pipeline.sink.kafka_sink import KafkaSink, change_messages, top_messages
+from skyband.pipeline.sink.kafka_topic import Topic
+from skyband.table.write import json_rows
 from tests.pipeline.kafka_server import Broker, running_broker
 from tests.pipeline.staging import Batch, changes_schema, some_changes, some_tops, stage, tops_after, tops_schema
 

@@ -13,7 +13,7 @@ import pytest
 
 from skyband.pipeline.config import BadConfiguration, Endpoint
 from skyband.pipeline.kafka import add_kafka
-from skyband.pipeline.sources import read_source
+from skyband.pipeline.source.source import read_source
 from tests.pipeline.kafka_server import Broker, require_kafka, running_broker
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def registered(spark: SparkSession) -> SparkSession:
     """The session, which knows the format."""
-    from skyband.pipeline.log_source import LogDataSource
+    from skyband.pipeline.source.log_source import LogDataSource
 
     spark.dataSource.register(LogDataSource)
     return spark
@@ -87,7 +87,7 @@ def test_a_stream_whose_next_records_were_removed_fails(registered: SparkSession
 
 
 def test_tasks_cover_every_record_once() -> None:
-    from skyband.pipeline.log_source import MOST_TASKS, ROWS_PER_TASK, ranges
+    from skyband.pipeline.source.log_source import MOST_TASKS, ROWS_PER_TASK, ranges
 
     assert ranges(7, 7) == []
     for n_rows in (1, ROWS_PER_TASK, ROWS_PER_TASK + 1, 3 * ROWS_PER_TASK, 10**9 + 7):
@@ -101,7 +101,7 @@ def test_tasks_cover_every_record_once() -> None:
 def test_a_log_that_lost_records_is_an_error(folder: Path) -> None:
     from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-    from skyband.pipeline.log_source import LogStreamReader, _Options
+    from skyband.pipeline.source.log_source import LogStreamReader, _Options
 
     reader = LogStreamReader(_Options(str(folder), None))
     assert reader.latestOffset({"record": 990}, ReadMaxRows(5)) == {"record": 995}

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.pipeline.prepare import prepare_rows
-from skyband.pipeline.router import Router
-from skyband.pipeline.shape import RAW
-from skyband.pipeline.zone import Zone
+from skyband.pipeline.stage.prepare import prepare_rows
+from skyband.pipeline.stage.router import Router
+from skyband.pipeline.stage.zone import Zone
+from skyband.pipeline.state.spec import RAW
 from skyband.testing.data import PUBLICATIONS, SUBSCRIPTIONS
 from tests.pipeline.streams import shape_of
 

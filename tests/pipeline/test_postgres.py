@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from skyband.pipeline.config import Endpoint
-from skyband.pipeline.sinks import Sink, SinkFailed, open_sink
-from skyband.pipeline.sinks.postgres import PostgresSink
-from skyband.pipeline.sinks.postgres_table import copy_text
+from skyband.pipeline.sink import Sink, SinkFailed, open_sink
+from skyband.pipeline.sink.postgres import PostgresSink
+from skyband.pipeline.sink.postgres_table import copy_text
 from tests.pipeline.postgres_server import PASSWORD, Server, require_postgres, running_postgres
 from tests.pipeline.staging import Batch, changes_schema, some_changes, some_tops, stage, tops_after, tops_schema
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.pipeline.prepare import prepare_rows
-from skyband.pipeline.shape import RAW, Shape
-from skyband.scoring import Words
+from skyband.pipeline.stage.prepare import prepare_rows
+from skyband.pipeline.state.spec import RAW, Shape
+from skyband.table.words import Words
 from tests.pipeline.streams import raw, shape_of, streams
 
 FAMILIES = ["window", "geotext", "ranges", "ranked"]

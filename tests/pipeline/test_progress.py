@@ -10,11 +10,11 @@ import pytest
 from skyband.pipeline import runner as runner_module
 from skyband.pipeline.config import BadConfiguration, Config, Endpoint, make_config
 from skyband.pipeline.fit import unfitted
-from skyband.pipeline.progress import sink_folders
 from skyband.pipeline.runner import Runner
-from skyband.pipeline.shape import make_shape
-from skyband.pipeline.sinks.kafka_progress import Progress, note, read_progress
-from skyband.pipeline.state import Commit, State
+from skyband.pipeline.sink.kafka_progress import Progress, note, read_progress
+from skyband.pipeline.state.folder import Commit, State
+from skyband.pipeline.state.progress import sink_folders
+from skyband.pipeline.state.spec import make_shape
 
 DOCUMENT: dict[str, Any] = {
     "family": "window",

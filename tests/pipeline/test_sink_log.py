@@ -9,7 +9,7 @@ import pytest
 from skyband.pipeline.config import Endpoint
 from skyband.pipeline.log import Log
 from skyband.pipeline.segment import Segment
-from skyband.pipeline.sinks import Sink, SinkFailed, open_sink
+from skyband.pipeline.sink import Sink, SinkFailed, open_sink
 from tests.pipeline.staging import Batch, changes_schema, some_changes
 
 

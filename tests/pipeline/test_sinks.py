@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from skyband.pipeline.config import Endpoint
-from skyband.pipeline.sinks import SINKS, open_sink
+from skyband.pipeline.sink import SINKS, open_sink
 from tests.pipeline.staging import changes_schema, some_changes
 
 

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skyband.pipeline.config import Endpoint
-from skyband.pipeline.sinks import Sink, SinkFailed, open_sink, read_changes, read_tops, top_files
+from skyband.pipeline.sink import Sink, SinkFailed, open_sink, read_changes, read_tops, top_files
 from tests.pipeline.staging import (
     Batch,
     changes_schema,
@@ -147,7 +147,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from skyband.pipeline.config import Endpoint
-from skyband.pipeline.sinks import open_sink
+from skyband.pipeline.sink import open_sink
 from tests.pipeline.staging import changes_schema
 
 folder, format, when = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -204,7 +204,7 @@ FULL = """
 import os, sys
 from pathlib import Path
 from skyband.pipeline.config import Endpoint
-from skyband.pipeline.sinks import SinkFailed, open_sink
+from skyband.pipeline.sink import SinkFailed, open_sink
 from tests.pipeline.staging import changes_schema, tops_schema
 from tests.pipeline.test_sinks_files import refuse
 

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from skyband.pipeline import shape
 from skyband.pipeline.config import BadConfiguration, Endpoint
-from skyband.pipeline.file_rows import RAW
 from skyband.pipeline.log import Log
-from skyband.pipeline.sampling import TYPICAL, bytes_per_row
-from skyband.pipeline.sources import GENERATED_SAMPLE, SOURCES, check_source, jars_of, read_source
+from skyband.pipeline.source.file_rows import RAW
+from skyband.pipeline.source.sampling import TYPICAL, bytes_per_row
+from skyband.pipeline.source.source import GENERATED_SAMPLE, SOURCES, check_source, jars_of, read_source
+from skyband.pipeline.state import spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -174,7 +174,7 @@ def test_a_log_is_read_by_its_numbers(spark: SparkSession, tmp_path: Path) -> No
 
 @pytest.mark.spark
 def test_made_up_rows_are_the_same_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
-    from skyband.pipeline.generated import make_maker, make_rows
+    from skyband.pipeline.source.generated import make_maker, make_rows
 
     wanted = make_rows(make_maker(GENERATOR), "subscriptions", np.arange(200)).to_pylist()
     options: dict[str, Any] = {"rows_per_batch": 100, "generator": GENERATOR}
@@ -239,7 +239,7 @@ def test_every_source_says_what_it_is_and_takes() -> None:
 
 
 def test_raw_rows_are_those_that_the_next_stage_takes() -> None:
-    assert RAW == shape.RAW
+    assert RAW == spec.RAW
 
 
 def test_only_kafka_needs_jars() -> None:

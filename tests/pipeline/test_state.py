@@ -14,14 +14,14 @@ import pytest
 
 from skyband.pipeline.config import Config, make_config
 from skyband.pipeline.fit import unfitted
-from skyband.pipeline.prepare import prepare_rows
-from skyband.pipeline.router import Router
 from skyband.pipeline.run import Pipeline
-from skyband.pipeline.shape import make_shape
-from skyband.pipeline.snapshot import load_router, load_zone, save_router, save_zone, seal
-from skyband.pipeline.state import FORMAT, Commit, State, StateError, next_batch, read_log, write_log
-from skyband.pipeline.zone import Zone
-from skyband.scoring import Words
+from skyband.pipeline.stage.prepare import prepare_rows
+from skyband.pipeline.stage.router import Router
+from skyband.pipeline.stage.zone import Zone
+from skyband.pipeline.state.folder import FORMAT, Commit, State, StateError, next_batch, read_log, write_log
+from skyband.pipeline.state.snapshot import load_router, load_zone, save_router, save_zone, seal
+from skyband.pipeline.state.spec import make_shape
+from skyband.table.words import Words
 from tests.pipeline.streams import Batch, raw, shape_of
 
 LAST = 2

@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 
 from skyband.pipeline.config import Config, Endpoint, Ids
 from skyband.pipeline.runner import Runner
-from skyband.pipeline.shape import Shape
-from skyband.pipeline.sinks import read_changes, read_tops
-from skyband.pipeline.state import State
+from skyband.pipeline.sink import read_changes, read_tops
+from skyband.pipeline.state.folder import State
+from skyband.pipeline.state.spec import Shape
 from tests.pipeline.streams import DIMS, WINDOWS, Alone, raw, shape_of, streams
 
 pytestmark = pytest.mark.spark

@@ -12,16 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.pipeline import history, worker
+from skyband.pipeline import history
 from skyband.pipeline.history import Stretch
-from skyband.pipeline.merge import merged
-from skyband.pipeline.parcel import PARCELS, packed, unpacked
-from skyband.pipeline.prepare import prepare_rows
 from skyband.pipeline.runner import Due
-from skyband.pipeline.shape import Shape
-from skyband.pipeline.state import ROUTER, State, move
-from skyband.pipeline.worker import Job
-from skyband.pipeline.zone import answer_schema
+from skyband.pipeline.stage import worker
+from skyband.pipeline.stage.ipc import PARCELS, packed, unpacked
+from skyband.pipeline.stage.merge import merged
+from skyband.pipeline.stage.prepare import prepare_rows
+from skyband.pipeline.stage.worker import Job
+from skyband.pipeline.stage.zone import answer_schema
+from skyband.pipeline.state.folder import ROUTER, State, move
+from skyband.pipeline.state.spec import Shape
 from tests.pipeline.streams import Alone, Batch, Row, raw, shape_of, streams
 
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.pipeline.merge import merged, merged_tops
-from skyband.pipeline.prepare import prepare_rows
-from skyband.pipeline.router import Router
-from skyband.pipeline.shape import Shape, parse_shape
-from skyband.pipeline.zone import Zone
+from skyband.pipeline.stage.merge import merged, merged_tops
+from skyband.pipeline.stage.prepare import prepare_rows
+from skyband.pipeline.stage.router import Router
+from skyband.pipeline.stage.zone import Zone
+from skyband.pipeline.state.spec import Shape, parse_shape
 from tests.pipeline.streams import Alone, Batch, Row, raw, shape_of, streams
 
 CASES = [("window", "time"), ("window", "count"), ("window", "none"), ("geotext", "time"), ("geotext", "none")]

@@ -5,8 +5,12 @@ from typing import Any
 import pyarrow as pa
 
 from skyband.contract import find_engine
-from skyband.model import Settings
-from skyband.workload import Workload, geotext, ranges, ranked, window
+from skyband.geotext import workload as geotext
+from skyband.ranges import workload as ranges
+from skyband.ranked import workload as ranked
+from skyband.table import Settings
+from skyband.window import workload as window
+from skyband.workload import Workload
 
 FAMILIES = ("window", "geotext", "ranges", "ranked")
 

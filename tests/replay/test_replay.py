@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from skyband import Bounds, Rejected, Tops, Window
-from skyband.model import Reject, UnreadableFile, read_table, write_table
 from skyband.replay import Plan, replay, table_file, top
+from skyband.table import Reject, UnreadableFile, read_table, write_table
 from tests.replay.small import FAMILIES, Kept, oracle_changes, small
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from skyband.model import read_table
 from skyband.replay import table_file
 from skyband.replay.table_file import ROWS_AT_ONCE, format_of
+from skyband.table import read_table
 
 TABLE = pa.table({"id": [1, 2], "point": [[1.0, None], None], "name": ["a", 'b"c']})
 

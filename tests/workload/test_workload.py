@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from skyband.model import FAMILIES as MODELS
-from skyband.model import Settings
+from skyband.contract.family import FAMILIES as MODELS
+from skyband.table import Settings
 from skyband.workload import FAMILIES, STREAMS, Workload
 
 SMALL: dict[str, dict[str, Any]] = {

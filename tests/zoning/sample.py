@@ -8,7 +8,8 @@ import pyarrow as pa
 
 import skyband
 from skyband import workload
-from skyband.model import Settings, read_publications, read_subscriptions
+from skyband.contract.reading import read_publications, read_subscriptions
+from skyband.table import Settings
 
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "geotext": ("geotext", {"n_publications": 600, "window_n": 0}),

@@ -1,12 +1,10 @@
 """Groups: they keep what holds for all of their members, and are made of those that are alike."""
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from skyband.kernels.array import Floats
 from skyband.zoning.group import FOR_EVER, Groups, concatenated, grouped, merged, no_groups, scaled, united
-
-Floats = npt.NDArray[np.float64]
 
 
 def members(points: Floats, worst: Floats | None = None, until: list[int] | None = None) -> Groups:

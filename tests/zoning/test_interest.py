@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skyband.contract.rows import take
-from skyband.model import Bounds, Settings, Window
-from skyband.zoning import GROUPS, Interest, admission, geotext, interest
+from skyband.geotext import zoning as geotext
+from skyband.table import Bounds, Settings, Window
+from skyband.zoning import GROUPS, Interest, admission, interest
 from tests.zoning import world
 from tests.zoning.world import FAMILIES, Row, Style
 

@@ -7,7 +7,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from skyband.model import Settings
+from skyband.table import Settings
 from skyband.zoning import load
 from tests.zoning import world
 from tests.zoning.world import Row

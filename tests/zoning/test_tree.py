@@ -1,16 +1,14 @@
 """Trees of cuts: every point has a leaf, and the load is spread as evenly as the points allow."""
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skyband.kernels.array import Floats
 from skyband.zoning.digest import digests
 from skyband.zoning.tree import LEAF, Tree, divide, divide_apart, one_leaf
-
-Floats = npt.NDArray[np.float64]
 
 
 def crowd(tree: Tree, points: Floats, loads: Floats, n_zones: int) -> float:

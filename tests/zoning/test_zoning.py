@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from skyband.contract.rows import take
-from skyband.model import Settings
+from skyband.table import Settings
 from skyband.zoning import Zoning, fit
 from skyband.zoning.load import loads
 from tests.zoning import world

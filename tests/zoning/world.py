@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from skyband.contract import find_engine
-from skyband.model import UNBOUNDED, Bounds, Settings, Window, read_publications, read_subscriptions
+from skyband.contract.reading import read_publications, read_subscriptions
+from skyband.table import UNBOUNDED, Bounds, Settings, Window
 
 Row = dict[str, Any]
 Scores = dict[tuple[Any, Any], float]

@@ -10,7 +10,7 @@ import skyband
 from skyband.bench.clock import time_in_turn
 from skyband.bench.row import Row, measured
 from skyband.contract import AnyEngine
-from skyband.model import Window
+from skyband.table import Window
 from skyband.workload import FAMILIES, Workload
 
 # Enough subscriptions at once that a call costs little, few enough that what it tells stays small.

@@ -16,11 +16,12 @@ from skyband.bench.benchmark import Progress
 from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import WrongAnswer
 from skyband.bench.covering_cost import lengths_of, n_probes
-from skyband.bench.covering_data import Data, Floats, Int64s, Scan, Setting, covers, draw, on_curve, queries
+from skyband.bench.covering_data import Data, Scan, Setting, covers, draw, on_curve, queries
 from skyband.bench.row import Row, measured, skipped
-from skyband.engines.covering.roots import Roots
-from skyband.engines.covering.search import Corners, Greedy, Jumps, Search
-from skyband.kernels.corners import NONE
+from skyband.covering.kernels.corners import NONE
+from skyband.covering.roots import Roots
+from skyband.covering.search import Corners, Greedy, Jumps, Search
+from skyband.kernels.array import Floats, Int64s
 
 SCAN = "scan"
 # Fewer queries than this tell nothing.

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from skyband.bench.covering_data import Floats, Int64s
-from skyband.engines.covering.roots import Roots
-from skyband.engines.covering.search import Greedy
-from skyband.kernels.corners import NONE
-from skyband.kernels.cubes import n_cubes
-from skyband.kernels.greedy import PAUSED, PROBES, search_greedily, start_hunt
+from skyband.covering.kernels.corners import NONE
+from skyband.covering.kernels.cubes import n_cubes
+from skyband.covering.kernels.greedy import PAUSED, PROBES, search_greedily, start_hunt
+from skyband.covering.roots import Roots
+from skyband.covering.search import Greedy
+from skyband.kernels.array import Floats, Int64s
 
 
 def lengths_of(points: Floats, roots: Roots) -> Int64s:

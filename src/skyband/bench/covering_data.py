@@ -9,18 +9,14 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.engines.covering.grid import Domain, to_points
-from skyband.engines.covering.roots import Roots
-from skyband.engines.covering.search import Corners
-from skyband.kernels.corners import NONE
-from skyband.workload import covering
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from skyband.covering import workload as covering
+from skyband.covering.grid import Domain, to_points
+from skyband.covering.kernels.corners import NONE
+from skyband.covering.roots import Roots
+from skyband.covering.search import Corners
+from skyband.kernels.array import Bools, Floats, Int64s
 
 SEED = 1
 # Sides as shares of the domain: the workload's own, with which nearly everything is covered, and small ones.
@@ -153,6 +149,6 @@ class Scan:
         return self._columns.nbytes
 
 
-def covers(points: Floats, found: Int64s, asked: Floats) -> Flags:
+def covers(points: Floats, found: Int64s, asked: Floats) -> Bools:
     """Whether each of the found slots covers what was asked; NONE covers nothing."""
     return np.asarray((found != NONE) & (points[found] >= asked).all(axis=1))

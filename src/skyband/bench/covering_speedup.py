@@ -18,13 +18,14 @@ from skyband.bench.benchmark import Benchmark, Column, Progress, Size
 from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import WrongAnswer
 from skyband.bench.covering_cost import lengths_of, n_probes
-from skyband.bench.covering_data import SEED, Data, Floats, Int64s, Scan, Setting, draw, on_curve, points_of
+from skyband.bench.covering_data import SEED, Data, Scan, Setting, draw, on_curve, points_of
 from skyband.bench.covering_view import ASKED, RATIO, SEARCH
 from skyband.bench.painting_view import beside
 from skyband.bench.row import Row, measured, skipped
 from skyband.bench.view import given, plot, shown
-from skyband.engines.covering.search import Corners, Greedy, Jumps, Search
-from skyband.kernels.corners import NONE
+from skyband.covering.kernels.corners import NONE
+from skyband.covering.search import Corners, Greedy, Jumps, Search
+from skyband.kernels.array import Floats, Int64s
 
 COVERAGES = (0.99, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5)
 EXHAUSTIVE = "exhaustive"

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skyband.bench.covering_data import Data, Flags, Int64s
-from skyband.engines.covering.roots import Roots
-from skyband.engines.covering.search import Search
-from skyband.kernels.corners import NONE
+from skyband.bench.covering_data import Data
+from skyband.covering.kernels.corners import NONE
+from skyband.covering.roots import Roots
+from skyband.covering.search import Search
+from skyband.kernels.array import Bools, Int64s
 
 # So many subscriptions are placed between two looks at the clock.
 AT_ONCE = 200
@@ -21,7 +22,7 @@ class Table(NamedTuple):
     """A routing table: for each subscription that was placed, in order, whether it stayed; and the seconds it took."""
 
     roots: Roots
-    stayed: Flags
+    stayed: Bools
     seconds: float
 
 
@@ -34,7 +35,7 @@ def empty(data: Data) -> Roots:
 
 def placed(search: Search, slots: Int64s, budget: float) -> Table:
     """Place subscriptions until all are, or so many seconds have passed."""
-    start, stayed, done = time.perf_counter(), list[Flags](), 0
+    start, stayed, done = time.perf_counter(), list[Bools](), 0
     at_once = AT_ONCE if np.isfinite(budget) else len(slots)
     while not done or (done < len(slots) and time.perf_counter() - start < budget):
         stayed.append(search.place(slots[done : done + at_once], demoting=False).parents == NONE)

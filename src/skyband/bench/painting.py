@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from skyband.engines.ranges.boxes import Boxes
-from skyband.engines.ranges.painter import Floats, Groups, Objects
-from skyband.engines.ranges.server import Plan, Server
-from skyband.engines.ranges.sloped import Sloped
-from skyband.kernels.message import Messages, points_of
-from skyband.kernels.sweep import ObjectChanges
+from skyband.kernels.array import Bools, Floats
 from skyband.overlay import quadrants
-from skyband.workload import ranges
-from skyband.workload.box import draw_boxes
+from skyband.ranges import workload as ranges
+from skyband.ranges.boxes import Boxes
+from skyband.ranges.half_open import Sloped
+from skyband.ranges.kernels.message import Messages, points_of
+from skyband.ranges.kernels.range_scan import ObjectChanges
+from skyband.ranges.painter import Groups, Objects
+from skyband.ranges.placement import draw_boxes
+from skyband.ranges.server import Plan, Server
 from skyband.workload.seed import Part, generator
 
 SEED = 1
@@ -60,7 +60,7 @@ class World(NamedTuple):
 
     x: Floats
     y: Floats
-    alive: npt.NDArray[np.bool_]
+    alive: Bools
     points: Floats
     changes: ObjectChanges
 

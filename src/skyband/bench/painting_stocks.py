@@ -20,10 +20,10 @@ from skyband.bench.painting_traffic import carried
 from skyband.bench.painting_view import SCALES, Scale
 from skyband.bench.real import find, why_missing
 from skyband.bench.row import Row, skipped
-from skyband.engines.ranges.painter import Floats
-from skyband.kernels.message import points_of
-from skyband.kernels.sweep import ObjectChanges
-from skyband.workload.box import draw_boxes
+from skyband.kernels.array import Floats
+from skyband.ranges.kernels.message import points_of
+from skyband.ranges.kernels.range_scan import ObjectChanges
+from skyband.ranges.placement import draw_boxes
 from skyband.workload.seed import Part, generator
 
 FILE = "stocks_sp500_daily.parquet"

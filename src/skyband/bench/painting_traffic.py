@@ -11,12 +11,12 @@ from skyband.bench.painting_trial import MESSAGE_BYTES, UNICAST_BYTES, Trial, co
 from skyband.bench.painting_view import APPROACH, EVENTS, MICROSECONDS, K, Scale, plot, relative, shown
 from skyband.bench.paper import average
 from skyband.bench.row import Row
-from skyband.engines.ranges.painter import Floats, Int64s
-from skyband.engines.ranges.wire import message_bytes
-from skyband.kernels.boxsearch import report
-from skyband.kernels.message import Messages
-from skyband.kernels.sweep import ObjectChanges
+from skyband.kernels.array import Floats, Int64s
 from skyband.overlay import Network, Zones, internet
+from skyband.ranges.kernels.boxsearch import report
+from skyband.ranges.kernels.message import Messages
+from skyband.ranges.kernels.range_scan import ObjectChanges
+from skyband.ranges.wire import message_bytes
 from skyband.workload.seed import Part, generator
 
 # What travels here is of one dimension.

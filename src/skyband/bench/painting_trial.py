@@ -21,11 +21,11 @@ from skyband.bench.contest import WrongAnswer
 from skyband.bench.painting import DENSE, SEED, Approach, Crowd, Setting, World, make_world, plant
 from skyband.bench.paper import average
 from skyband.bench.row import Row, measured
-from skyband.engines.ranges.painter import Floats, Int64s
-from skyband.engines.ranges.wire import message_bytes
-from skyband.kernels.message import Messages
-from skyband.kernels.reception import count_each
-from skyband.kernels.sweep import ObjectChanges
+from skyband.kernels.array import Floats, Int64s
+from skyband.ranges.kernels.message import Messages
+from skyband.ranges.kernels.range_scan import ObjectChanges
+from skyband.ranges.kernels.reach_count import count_each
+from skyband.ranges.wire import message_bytes
 
 # The paper's unit, of which its figures are multiples: four bytes for each of six numbers; Unicast says whom it is for
 # in place of where. What is really sent takes more, see `message_bytes`.

@@ -159,7 +159,7 @@ def _after_kill(flow: Flow, course: Course) -> dict[str, float]:
 
 
 def _again(course: Course) -> pa.Array:
-    from skyband.model.write import json_rows
+    from skyband.table.write import json_rows
 
     last = course.batches[-1].rows
     ids = pa.array(np.arange(len(last)) + len(course.publications))

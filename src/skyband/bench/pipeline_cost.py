@@ -10,15 +10,16 @@ import pyarrow as pa
 from skyband.bench.clock import time_in_turn
 from skyband.bench.pipeline_course import ENGINE, FAMILY, Course, Step
 from skyband.bench.row import Row, measured
-from skyband.model import FAMILIES, Settings
+from skyband.contract.family import FAMILIES
+from skyband.table import Settings
 from skyband.zoning import fit
 
 
 def state_rows(course: Course, folder: Path, parameters: dict[str, object]) -> Iterator[Row]:
     """A row for the log and one for snapshots, of the router and of one zone; both are written for the same batches."""
     from skyband.pipeline.runner import LOG_BYTES
-    from skyband.pipeline.snapshot import save_router, save_zone
-    from skyband.pipeline.state import write_log
+    from skyband.pipeline.state.folder import write_log
+    from skyband.pipeline.state.snapshot import save_router, save_zone
 
     pair = Pair(course)
     n_rounds = course.n_batches - 1
@@ -53,9 +54,9 @@ class Pair:
 
     def __init__(self, course: Course) -> None:
         from skyband.pipeline.config import Ids
-        from skyband.pipeline.router import Router
-        from skyband.pipeline.shape import Shape
-        from skyband.pipeline.zone import Zone
+        from skyband.pipeline.stage.router import Router
+        from skyband.pipeline.stage.zone import Zone
+        from skyband.pipeline.state.spec import Shape
 
         family, settings = FAMILIES[FAMILY], Settings(None, course.window)
         assert family.parse_publications is not None
@@ -74,8 +75,8 @@ class Pair:
 
     def take(self, step: Step) -> pa.Table:
         """Prepare, route and match the rows of a step; how long each took is added up."""
-        from skyband.pipeline.prepare import prepare_rows
-        from skyband.pipeline.shape import RAW
+        from skyband.pipeline.stage.prepare import prepare_rows
+        from skyband.pipeline.state.spec import RAW
 
         n = len(step.rows)
         same = [pa.array([step.noun] * n), pa.array(["log"] * n), pa.array(np.arange(n) + self._offset)]

@@ -14,8 +14,8 @@ import skyband
 from skyband.bench.contest import pieces
 from skyband.bench.places import Corpus
 from skyband.contract import AnyEngine
-from skyband.model import Window
-from skyband.model.write import json_rows
+from skyband.table import Window
+from skyband.table.write import json_rows
 
 # The fastest engine of the family, and the publications are a millisecond apart.
 FAMILY, ENGINE = "geotext", "blocks"

@@ -127,7 +127,8 @@ class Ours:
 
     def _prime(self, course: Course, folder: Path) -> None:
         """Zones are fitted to what the sources hold, which is nothing yet: fit them to the course."""
-        from skyband.model import FAMILIES, Settings
+        from skyband.contract.family import FAMILIES
+        from skyband.table import Settings
         from skyband.zoning import fit
 
         document = json.loads((folder / "pipeline.yaml").read_text(encoding="utf-8"))
@@ -140,7 +141,7 @@ class Ours:
 
     def changes(self) -> pa.Table:
         """All changes that were delivered."""
-        from skyband.pipeline.sinks import read_changes
+        from skyband.pipeline.sink import read_changes
 
         return read_changes(self.inlet.folder / "changes")
 
@@ -190,7 +191,7 @@ def _open(path: Path, spark: "SparkSession | None", told: queue.Queue[Told]) -> 
     """Start the pipeline of a configuration; every batch that it delivers is put into the queue."""
     from skyband.pipeline.config import load_config
     from skyband.pipeline.run import Pipeline
-    from skyband.pipeline.state import Commit
+    from skyband.pipeline.state.folder import Commit
 
     def listen(commit: Commit) -> None:
         parts = commit.report["parts"]
@@ -209,7 +210,7 @@ def reopen(path: Path) -> tuple[float, Told]:
     Spark may do the last batch again that was done before: that one is committed, and does not count.
     """
     from skyband.pipeline.config import load_config
-    from skyband.pipeline.state import State
+    from skyband.pipeline.state.folder import State
 
     before = State(load_config(path).state).last()
     told: queue.Queue[Told] = queue.Queue()

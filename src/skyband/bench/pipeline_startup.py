@@ -54,8 +54,9 @@ def main() -> None:
     """Open a session, and have it run a function."""
     import pyarrow as pa
 
-    from skyband.pipeline import session, worker
+    from skyband.pipeline import session
     from skyband.pipeline.java import Archive, Java, class_archive
+    from skyband.pipeline.stage import worker
 
     used = []
 

@@ -27,19 +27,19 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from skyband.bench.pipeline_course import Course
 from skyband.bench.pipeline_flow import Inlet, Told, check_query, write_configuration
-from skyband.model import FAMILIES
-from skyband.pipeline import worker
+from skyband.contract.family import FAMILIES
 from skyband.pipeline.config import load_config
-from skyband.pipeline.merge import delivered_schema, merged
 from skyband.pipeline.run import begun
 from skyband.pipeline.runner import Due
-from skyband.pipeline.shape import RAW, Shape, make_shape
-from skyband.pipeline.sinks import open_sink, read_changes
-from skyband.pipeline.snapshot import load_zone, save_zone
-from skyband.pipeline.sources import read_source
-from skyband.pipeline.stages import own_worker
-from skyband.pipeline.state import State, write_parquet
-from skyband.pipeline.zone import Zone, answer_schema
+from skyband.pipeline.sink import open_sink, read_changes
+from skyband.pipeline.source.source import read_source
+from skyband.pipeline.stage import worker
+from skyband.pipeline.stage.frames import own_worker
+from skyband.pipeline.stage.merge import delivered_schema, merged
+from skyband.pipeline.stage.zone import Zone, answer_schema
+from skyband.pipeline.state.folder import State, write_parquet
+from skyband.pipeline.state.snapshot import load_zone, save_zone
+from skyband.pipeline.state.spec import RAW, Shape, make_shape
 from skyband.zoning import Zoning
 
 if TYPE_CHECKING:

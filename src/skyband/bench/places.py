@@ -17,12 +17,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from skyband.bench.real import find, why_missing
-from skyband.scoring.words import Words, tokenise
-from skyband.workload import geotext
+from skyband.geotext import workload as geotext
+from skyband.geotext.keyword import Keywords
+from skyband.geotext.workload import CORPORA, MOST_KEYWORDS, Messages
+from skyband.kernels.array import Floats, Int64s
+from skyband.table.words import Words, tokenise
 from skyband.workload.clock import MINUTE
-from skyband.workload.geotext import CORPORA, MOST_KEYWORDS, Messages
-from skyband.workload.keyword import Keywords
-from skyband.workload.seed import Chunk, Floats, Ints, Part, chunks, generator
+from skyband.workload.seed import Chunk, Part, chunks, generator
 from skyband.workload.table import repeated
 
 FILES = {
@@ -145,14 +146,14 @@ def _real(counted: list[Counter[str]], places: Floats) -> Real:
     return Real(Messages(places, keywords), pa.array(list(ranks)), np.array([words.idf(word) for word in ranks]))
 
 
-def offsets_of(keywords: Keywords) -> Ints:
+def offsets_of(keywords: Keywords) -> Int64s:
     """Where the keywords of each row begin, and where the last ones end."""
     offsets = np.zeros(keywords.n_rows + 1, np.int64)
     np.cumsum(np.bincount(keywords.rows, minlength=keywords.n_rows), out=offsets[1:])
     return offsets
 
 
-def taken(messages: Messages, chosen: Ints) -> Messages:
+def taken(messages: Messages, chosen: Int64s) -> Messages:
     """These messages, in this order; one may be chosen several times."""
     keywords, offsets = messages.keywords, offsets_of(messages.keywords)
     lengths = np.diff(offsets)[chosen]
@@ -161,7 +162,7 @@ def taken(messages: Messages, chosen: Ints) -> Messages:
     return Messages(messages.places[chosen], Keywords(len(chosen), rows, keywords.ranks[at], keywords.counts[at]))
 
 
-def some_of(keywords: Keywords, random: np.random.Generator, wanted: Ints) -> Keywords:
+def some_of(keywords: Keywords, random: np.random.Generator, wanted: Int64s) -> Keywords:
     """So many keywords of each row, chosen at random, or all where it has fewer; each is counted once."""
     order = np.lexsort((random.random(len(keywords.rows)), keywords.rows))
     place = np.arange(len(order)) - offsets_of(keywords)[keywords.rows]

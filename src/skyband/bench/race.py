@@ -30,8 +30,8 @@ from skyband.bench.contest import AT_ONCE, pieces, require_equal
 from skyband.bench.places import Corpus
 from skyband.bench.row import Row, measured, skipped
 from skyband.contract import AnyEngine, Granularity
-from skyband.engines.geotext.engine import Geotext
-from skyband.model import Window
+from skyband.geotext.engine import Geotext
+from skyband.table import Window
 
 N_CHECKED = 100
 SECOND = 1_000_000

@@ -17,9 +17,9 @@ from skyband.bench.ranking_data import Data
 from skyband.bench.ranking_duel import Effort, duel, n_events
 from skyband.bench.ranking_entrant import Built, Entrant, Scan, batches, build, replace, warm
 from skyband.bench.row import Row, measured, skipped
-from skyband.engines.ranked.matcher import Matcher
-from skyband.engines.ranked.segmenttree import SegmentForest
-from skyband.kernels.fitting import Rule
+from skyband.ranked.kernels.fitting import Rule
+from skyband.ranked.matcher import Matcher
+from skyband.ranked.segmenttree import SegmentForest
 
 # A segment tree that would take more bytes is left out.
 MOST_BYTES = 6e9

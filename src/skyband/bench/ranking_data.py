@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.bench.real import unit_points
-from skyband.engines.ranked.pool import spread
-from skyband.kernels.stab import Events
-from skyband.model.ranked import UNLIMITED, Subscriptions
-from skyband.workload import ranked
-from skyband.workload.seed import Floats, Ints, Part, generator
+from skyband.kernels.array import Floats, Int64s
+from skyband.ranked import workload as ranked
+from skyband.ranked.kernels.interval_scan import Events
+from skyband.ranked.pool import spread
+from skyband.ranked.rows import UNLIMITED, Subscriptions
+from skyband.workload.seed import Part, generator
 from skyband.workload.zipf import Zipf
 
 SEED = 1
@@ -115,7 +116,7 @@ def about(people: Floats, n: int, n_events: int, label: str) -> Data:
     return Data(label, _dense(middles - halves, middles + halves, 1.0 - halves, dims), events)
 
 
-def subset(rows: Subscriptions, chosen: Ints) -> Subscriptions:
+def subset(rows: Subscriptions, chosen: Int64s) -> Subscriptions:
     """These subscriptions, in this order."""
     sizes = np.diff(rows.offsets)[chosen]
     at = spread(rows.offsets[chosen], sizes)

@@ -14,12 +14,12 @@ import numpy as np
 from skyband.bench.clock import time_in_turn
 from skyband.bench.ranking_data import Data
 from skyband.bench.ranking_entrant import Built, Scan
-from skyband.engines.ranked.matcher import Matcher
-from skyband.kernels.getnext import CURSORS, first_parts
-from skyband.kernels.packed import LEAVES, Packed
-from skyband.kernels.stab import Events, Found
-from skyband.kernels.streams import RANDOM, SORTED
-from skyband.workload.seed import Ints
+from skyband.kernels.array import Int64s
+from skyband.ranked.kernels.getnext import CURSORS, first_parts
+from skyband.ranked.kernels.interval_scan import Events, Found
+from skyband.ranked.kernels.packed import LEAVES, Packed
+from skyband.ranked.kernels.streams import RANDOM, SORTED
+from skyband.ranked.matcher import Matcher
 
 # So many events are timed even if they take longer than a round may: once, since each is tens of milliseconds.
 LEAST = 5
@@ -117,7 +117,7 @@ def tree_of(matcher: Matcher) -> tuple[Any, int]:
     return (layers.young if matcher.layers.kind == "ir" else layers.large), length - CURSORS
 
 
-def leaves(tree: Packed, matcher: Matcher, width: int, values: Any, k: int) -> Ints:
+def leaves(tree: Packed, matcher: Matcher, width: int, values: Any, k: int) -> Int64s:
     """How many leaves are opened for the first k of each value."""
     cursor, found = np.zeros(width, np.int64), np.zeros((1, k), np.int32)
     opened = np.zeros(len(values), np.int64)

@@ -7,14 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from skyband.bench.ranking_data import Data, subset, with_budgets
-from skyband.engines.ranked.layers import Kind
-from skyband.engines.ranked.matcher import Access, Matcher
-from skyband.engines.scan.asking import asking
-from skyband.kernels.fitting import Rule, make_rule
+from skyband.kernels.array import Int64s
 from skyband.kernels.slots import BLOCK
-from skyband.kernels.stab import NEVER, Events, Found, Standing, make_found
-from skyband.model.ranked import Subscriptions
-from skyband.workload.seed import Ints, Part, generator
+from skyband.ranked.interval_store import asking
+from skyband.ranked.kernels.fitting import Rule, make_rule
+from skyband.ranked.kernels.interval_scan import NEVER, Events, Found, Standing, make_found
+from skyband.ranked.layers import Kind
+from skyband.ranked.matcher import Access, Matcher
+from skyband.ranked.rows import Subscriptions
+from skyband.workload.seed import Part, generator
 
 RELAXED = make_rule("flat", "overlap", "sum", "relaxed")
 EXACT = make_rule("flat", "overlap", "sum", "exact")
@@ -125,23 +126,23 @@ def warm(entrant: Entrant, rule: Rule, data: Data) -> None:
         matcher.merge()
 
 
-def replaced(n: int) -> Ints:
+def replaced(n: int) -> Int64s:
     """The order in which subscriptions are replaced."""
     return generator(0, Part.OBJECTS).permutation(n)
 
 
-def batches(n: int, n_replaced: int) -> Iterator[Ints]:
+def batches(n: int, n_replaced: int) -> Iterator[Int64s]:
     """The owners that are replaced, a few at a time."""
     order, at_once = replaced(n)[:n_replaced], min(UPDATES_AT_ONCE, -(-n // 40))
     return (order[start : start + at_once] for start in range(0, len(order), at_once))
 
 
-def replacements(data: Data, owners: Ints) -> Subscriptions:
+def replacements(data: Data, owners: Int64s) -> Subscriptions:
     """What its neighbour asked for at first, for each of these, which leaves the distribution as it is."""
     return subset(data.rows, (owners + 1) % data.n)
 
 
-def replace(matcher: Matcher, data: Data, owners: Ints) -> int:
+def replace(matcher: Matcher, data: Data, owners: Int64s) -> int:
     """Give these owners other subscriptions; the nanoseconds it took."""
     asked = replacements(data, owners)
     start = time.perf_counter_ns()

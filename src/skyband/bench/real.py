@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from skyband.workload.seed import Floats
+from skyband.kernels.array import Floats
 
 VARIABLE = "SKYBAND_DATA"
 

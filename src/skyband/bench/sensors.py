@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from skyband.bench import real
-from skyband.workload.seed import Floats
+from skyband.kernels.array import Floats
 
 FILE = "sensors.parquet"
 # Four, as in the paper; of those in the file, the ones with the fewest gaps and the least rounding.

@@ -11,7 +11,7 @@ from skyband.bench.places import REAL, Corpus
 from skyband.bench.race import Entrant, Setting, contest, left_out
 from skyband.bench.row import Row, number
 from skyband.bench.sweep import Spent, reluctance
-from skyband.workload.geotext import CORPORA
+from skyband.geotext.workload import CORPORA
 
 MADE = tuple(CORPORA)
 SKYPE = Entrant("skype", "skype")

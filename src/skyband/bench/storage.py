@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from skyband.bench.row import Row
-from skyband.model.write import replacing
+from skyband.table.write import replacing
 
 # Machine, versions and parameters differ from benchmark to benchmark and are kept as JSON text.
 _JSON = ("machine", "versions", "parameters")

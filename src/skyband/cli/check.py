@@ -126,7 +126,7 @@ def check_kernels() -> Iterator[Finding]:
 def _changes(engine: str) -> list[dict[str, object]]:
     from skyband import Window
     from skyband import open as open_engine
-    from skyband.workload import window
+    from skyband.window import workload as window
 
     work = window.generate(window.Options(n_publications=30, n_subscriptions=10, k=3, window_n=12, score="mixed"))
     opened = open_engine("window", engine, window=Window.count(12), granularity="publication")

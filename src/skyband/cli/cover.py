@@ -177,7 +177,7 @@ def _n_steps(cover: "CoverSet") -> int:
 def _rejects(added: Answered, asked: Answered | None) -> "pa.Table":
     import pyarrow as pa
 
-    from skyband.model import rejects_table
+    from skyband.table import rejects_table
 
     tables = []
     for noun, answered in (("subscriptions", added), ("against", asked)):

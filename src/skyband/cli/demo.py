@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from skyband.cli.output import Output, speaks
-from skyband.cli.pipeline_place import plainly
+from skyband.cli.pipeline.place import plainly
 
 
 @click.command()

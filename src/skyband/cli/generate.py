@@ -99,7 +99,7 @@ def _option(field: Any, kind: Any) -> click.Option:
         return click.Option([f"--{name}/--no-{name}", field.name], default=field.default, show_default=True, help=text)
     default = field.default
     if field.name == "window_us":
-        from skyband.model.duration import show_duration
+        from skyband.table.duration import show_duration
 
         default = show_duration(default)
     elif isinstance(default, tuple):

@@ -98,7 +98,7 @@ class Commands(click.Group):
 
 def sentence(error: Exception) -> str:
     """What went wrong, in one line; of an error that nobody foresaw, also how to learn more."""
-    from skyband.model import MissingColumn, Rejected, UnreadableFile
+    from skyband.table import MissingColumn, Rejected, UnreadableFile
 
     told = " ".join(str(error).split())
     # Only a plain ValueError is ours: its subclasses come from libraries and say nothing of the user's input.

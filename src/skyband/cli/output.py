@@ -43,7 +43,7 @@ class Output(NamedTuple):
         if sys.stdout.isatty():
             self._rich(headers, cells, right, title)
         else:
-            from skyband.model import aligned
+            from skyband.table import aligned
 
             click.echo("\n".join(aligned([list(headers), *cells] if any(headers) else cells, right)))
 

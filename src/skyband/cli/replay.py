@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skyband.cli.output import Cell, Output, speaks
-from skyband.cli.pipeline_place import ending_spark, need_spark, plainly
+from skyband.cli.pipeline.place import ending_spark, need_spark, plainly
 from skyband.cli.run_option import check_names, default_window, run_options
 from skyband.cli.value import target
 
 if TYPE_CHECKING:
-    from skyband.model import Reject
     from skyband.replay import Percentiles, Summary
+    from skyband.table import Reject
 
 
 @click.command()
@@ -121,7 +121,7 @@ def _runner(runner: str, zones: int) -> "Callable[..., Summary]":
 def _rejects_table(rejects: "dict[str, list[Reject]]") -> Any:
     import pyarrow as pa
 
-    from skyband.model import rejects_table
+    from skyband.table import rejects_table
 
     tables = []
     for noun, its_rejects in rejects.items():

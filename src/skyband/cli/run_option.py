@@ -10,7 +10,7 @@ import click
 from skyband.cli.value import BOUNDS, window_duration
 
 if TYPE_CHECKING:
-    from skyband.model import Window
+    from skyband.table import Window
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -70,7 +70,7 @@ def default_window(window_n: int | None, window_us: int | None) -> "Window | Non
     """The default window of two options of which at most one may be given."""
     if window_n is not None and window_us is not None:
         raise click.UsageError("Give --window-n or --window-us, not both.")
-    from skyband.model import Window
+    from skyband.table import Window
 
     if window_n is not None:
         return Window.count(window_n)

@@ -64,13 +64,13 @@ class Parsed(ParamType):
 
 def _parse_duration(text: str) -> int:
     # Imported when it is called: `skyband --help` should not wait for Arrow.
-    from skyband.model.duration import parse_duration
+    from skyband.table.duration import parse_duration
 
     return parse_duration(text)
 
 
 def _parse_bounds(text: str) -> Any:
-    from skyband.model import Bounds
+    from skyband.table import Bounds
 
     return Bounds.parse(text)
 

@@ -1,30 +1,37 @@
 """The verbs: what every engine does, in what order answers come, and how long a publication lives."""
 
 from skyband.contract.engine import Engine, Granularity
+from skyband.contract.family import FAMILIES, Family, Parse, check_settings, infer_family
 from skyband.contract.horizon import Horizon
 from skyband.contract.intake import FARTHEST, Ids, Intake
-from skyband.contract.ranked import Matching, RankedEngine
+from skyband.contract.reading import Rows, read_publications, read_subscriptions
 from skyband.contract.registry import AnyEngine, engines, find_engine, register
 from skyband.contract.rows import pack, take, unpack
 from skyband.contract.snapshot import FORMAT, UnreadableSnapshot, snapshot_of
 from skyband.contract.tops import Tops
 
 __all__ = [
+    "FAMILIES",
     "FARTHEST",
     "FORMAT",
     "AnyEngine",
     "Engine",
+    "Family",
     "Granularity",
     "Horizon",
     "Ids",
     "Intake",
-    "Matching",
-    "RankedEngine",
+    "Parse",
+    "Rows",
     "Tops",
     "UnreadableSnapshot",
+    "check_settings",
     "engines",
     "find_engine",
+    "infer_family",
     "pack",
+    "read_publications",
+    "read_subscriptions",
     "register",
     "snapshot_of",
     "take",

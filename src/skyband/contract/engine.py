@@ -1,29 +1,31 @@
 """The contract: five verbs, batches in, changes out, time as an argument.
 
 An engine is deterministic, does no I/O of its own accord and owns no threads. Every verb takes anything that
-`skyband.model.read_table` reads and answers with an Arrow table. A batch with a bad row raises `Rejected` and changes
+`skyband.table.read_table` reads and answers with an Arrow table. A batch with a bad row raises `Rejected` and changes
 nothing; with `on_error="collect"` the good rows are applied and the bad ones are added to `rejects`.
 """
 
 from abc import abstractmethod
 from collections import Counter
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.contract import snapshot
+from skyband.contract.family import FAMILIES
 from skyband.contract.gates import Gated
 from skyband.contract.intake import FARTHEST, Ids
-from skyband.model import FAMILIES, LARGEST_K, OnError, Settings, Source, shorten
-from skyband.model.argument import check_choice, check_folder, check_integer
-from skyband.model.instant import Instant, one_instant
+from skyband.contract.rows import Batch
+from skyband.kernels.array import Bools
+from skyband.table import LARGEST_K, OnError, Settings, Source, shorten
+from skyband.table.argument import check_choice, check_folder, check_integer
+from skyband.table.instant import Instant, one_instant
 
-SubscriptionsT = TypeVar("SubscriptionsT", bound=NamedTuple)
-PublicationsT = TypeVar("PublicationsT", bound=NamedTuple)
+SubscriptionsT = TypeVar("SubscriptionsT", bound=Batch)
+PublicationsT = TypeVar("PublicationsT", bound=Batch)
 Granularity = Literal["batch", "publication"]
 
 
@@ -146,7 +148,7 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
     def n_subscriptions(self) -> int:
         """How many subscriptions are registered."""
 
-    def _stored(self, ids: pa.Array) -> npt.NDArray[np.bool_]:
+    def _stored(self, ids: pa.Array) -> Bools:
         """For each id, whether a live publication has it; a family whose ids may recur says no."""
         return np.zeros(len(ids), np.bool_)
 

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from skyband.contract.intake import FARTHEST, Ids, Intake
 from skyband.contract.tops import Id
-from skyband.model import gate_schema, shorten
-from skyband.model.instant import Instant, one_instant
+from skyband.table import gate_schema, shorten
+from skyband.table.instant import Instant, one_instant
 
 
 class Watch:

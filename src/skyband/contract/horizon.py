@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skyband.model import Window, WindowKind, Windows
+from skyband.table import Window, WindowKind, Windows
 
 
 class Horizon(NamedTuple):

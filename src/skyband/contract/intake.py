@@ -10,26 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from skyband.contract.family import Parse
 from skyband.contract.rows import take
-from skyband.model import (
-    OnError,
-    Parse,
-    Parsed,
-    Reject,
-    Rejected,
-    Settings,
-    Source,
-    UnreadableFile,
-    read_table,
-    shorten,
-)
-from skyband.model.argument import check_choice, is_integer
-from skyband.model.identity import ids as read_ids
-from skyband.model.memory import table_of
-from skyband.model.sieve import Sieve
+from skyband.kernels.array import Bools
+from skyband.table import OnError, Parsed, Reject, Rejected, Settings, Source, UnreadableFile, read_table, shorten
+from skyband.table.argument import check_choice, is_integer
+from skyband.table.identity import ids as read_ids
+from skyband.table.memory import table_of
+from skyband.table.sieve import Sieve
 
 Ids = int | str | Sequence[int] | Sequence[str] | Any  # or an Arrow array, which has no types to name
 
@@ -45,7 +35,7 @@ class Intake(ABC):
     def __init__(self, settings: Settings | None = None, *, on_error: OnError = "raise") -> None:
         check_choice("on_error", on_error, OnError)
         if not isinstance(settings, Settings | None):
-            raise ValueError(f"settings is a skyband.model.Settings, not {shorten(settings)}.")
+            raise ValueError(f"settings is a skyband.table.Settings, not {shorten(settings)}.")
         self.settings = settings or Settings()
         self.on_error: OnError = on_error
         self.rejects: list[Reject] = []
@@ -58,7 +48,7 @@ class Intake(ABC):
         return dict(sorted(self._counters.items()))
 
     @abstractmethod
-    def _registered(self, ids: pa.Array) -> npt.NDArray[np.bool_]:
+    def _registered(self, ids: pa.Array) -> Bools:
         """For each id, whether a subscription has it."""
 
     def _id_type(self, column: str) -> pa.DataType:
@@ -73,7 +63,7 @@ class Intake(ABC):
         rejects = [reject._replace(row=int(numbers[reject.row - 1])) for reject in parsed.rejects]
         return Parsed(parsed.rows, numbers[parsed.kept], [*reading.rejects, *rejects])
 
-    def _admit(self, parsed: Parsed[Any], what: str, taken: npt.NDArray[np.bool_], why: str) -> Any:
+    def _admit(self, parsed: Parsed[Any], what: str, taken: Bools, why: str) -> Any:
         ids = parsed.rows.ids
         rejects = list(parsed.rejects)
         rejects += self._refuse(parsed, "id", ids, taken, why)
@@ -92,7 +82,7 @@ class Intake(ABC):
         return parsed.rows if len(kept) == len(ids) else take(parsed.rows, kept)
 
     @staticmethod
-    def _refuse(parsed: Parsed[Any], column: str, values: Any, bad: npt.NDArray[np.bool_], why: str) -> list[Reject]:
+    def _refuse(parsed: Parsed[Any], column: str, values: Any, bad: Bools, why: str) -> list[Reject]:
         def plain(i: int) -> Any:
             return values[i].as_py() if isinstance(values, pa.Array) else int(values[i])
 

@@ -1,11 +1,12 @@
-"""Which engines there are: found in `skyband.engines`, never listed."""
+"""Which engines there are: found in the rooms of the families, never listed."""
 
 import importlib
 import pkgutil
 from typing import Any, TypeVar
 
 from skyband.contract.engine import Engine
-from skyband.model import shorten
+from skyband.contract.family import rooms
+from skyband.table import shorten
 
 AnyEngine = Engine[Any, Any]
 EngineT = TypeVar("EngineT", bound=type[AnyEngine])
@@ -24,9 +25,10 @@ def register(engine: EngineT) -> EngineT:
 
 def engines() -> list[type[AnyEngine]]:
     """All engines, by family and name."""
-    package = importlib.import_module("skyband.engines")
-    for module in pkgutil.walk_packages(package.__path__, "skyband.engines."):
-        importlib.import_module(module.name)
+    for room in rooms():
+        package = importlib.import_module(room)
+        for module in pkgutil.iter_modules(package.__path__, f"{room}."):
+            importlib.import_module(module.name)
     return [_ENGINES[key] for key in sorted(_ENGINES)]
 
 

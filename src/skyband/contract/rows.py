@@ -4,31 +4,44 @@ In a batch every field has one entry a row. Where there are `offsets`, the row t
 rows, which are lists laid end to end. A field with a default is about the batch as a whole, and is not written.
 """
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.model import Windows
+from skyband.kernels.array import Int64s
+from skyband.table import Windows
 
-RowsT = TypeVar("RowsT", bound=NamedTuple)
+
+class Batch(Protocol):
+    """Rows of any kind: a NamedTuple of arrays, with an id for each row."""
+
+    @property
+    def ids(self) -> Any:
+        """The ids, an Arrow array."""
 
 
-def take(rows: RowsT, chosen: npt.NDArray[np.int64]) -> RowsT:
+# A NamedTuple, which is no type that a variable can be bound by.
+RowsT = TypeVar("RowsT")
+
+
+def take(rows: RowsT, chosen: Int64s) -> RowsT:
     """The chosen rows, in the given order."""
-    fields: dict[str, Any] = rows._asdict()
-    ragged = _ragged(type(rows))
-    apart = (*ragged, "offsets", *rows._field_defaults)
+    kind: Any = type(rows)
+    fields: dict[str, Any] = kind._asdict(rows)
+    ragged = _ragged(kind)
+    apart = (*ragged, "offsets", *kind._field_defaults)
     taken = {name: _take(field, chosen) for name, field in fields.items() if name not in apart}
-    taken |= {name: fields[name] for name in rows._field_defaults}
+    taken |= {name: fields[name] for name in kind._field_defaults}
     if "offsets" in fields:
         lengths = np.diff(fields["offsets"])[chosen]
         taken["offsets"] = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         inside = np.arange(int(lengths.sum())) - np.repeat(taken["offsets"][:-1], lengths)
         places = np.repeat(fields["offsets"][:-1][chosen], lengths) + inside
         taken.update({name: _take(fields[name], places) for name in ragged})
-    return type(rows)._make(taken[name] for name in rows._fields)
+    chosen_rows: RowsT = kind._make(taken[name] for name in kind._fields)
+    return chosen_rows
 
 
 def _ragged(kind: Any) -> tuple[str, ...]:
@@ -36,7 +49,7 @@ def _ragged(kind: Any) -> tuple[str, ...]:
     return named
 
 
-def _take(field: Any, chosen: npt.NDArray[np.int64]) -> Any:
+def _take(field: Any, chosen: Int64s) -> Any:
     if isinstance(field, pa.Array):
         return field.take(pa.array(chosen))
     if isinstance(field, Windows):
@@ -44,7 +57,7 @@ def _take(field: Any, chosen: npt.NDArray[np.int64]) -> Any:
     return np.ascontiguousarray(field[chosen])
 
 
-def pack(rows: NamedTuple) -> pa.Table:
+def pack(rows: Any) -> pa.Table:
     """The batch as an Arrow table that `unpack` reads."""
     fields = {name: field for name, field in rows._asdict().items() if name not in rows._field_defaults}
     ragged = _ragged(type(rows))
@@ -70,12 +83,13 @@ def _column(field: Any) -> pa.Array:
 
 def unpack(kind: type[RowsT], table: pa.Table) -> RowsT:
     """The batch that `pack` wrote."""
-    fields: dict[str, Any] = dict(kind._field_defaults)
-    for name in (name for name in kind._fields if name not in kind._field_defaults):
+    row_type: Any = kind
+    fields: dict[str, Any] = dict(row_type._field_defaults)
+    for name in (name for name in row_type._fields if name not in fields):
         if name == "window":
             fields[name] = Windows(_numbers(table, "window.kind"), _numbers(table, "window.size"))
         elif name == "offsets":
-            lists = _whole(table, _ragged(kind)[0])
+            lists = _whole(table, _ragged(row_type)[0])
             fields[name] = np.asarray(lists.offsets).astype(np.int64) - lists.offsets[0].as_py()
         elif pa.types.is_large_list(table.schema.field(name).type):
             flat = _whole(table, name).flatten()
@@ -84,7 +98,8 @@ def unpack(kind: type[RowsT], table: pa.Table) -> RowsT:
             fields[name] = _whole(table, name)
         else:
             fields[name] = _numbers(table, name)
-    return kind._make(fields[name] for name in kind._fields)
+    rows: RowsT = row_type._make(fields[name] for name in row_type._fields)
+    return rows
 
 
 def _whole(table: pa.Table, name: str) -> Any:

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.feather as feather
 
-from skyband.model import Bounds, Settings, Window, WindowKind
-from skyband.scoring import Words
+from skyband.table import Bounds, Settings, Window, WindowKind
+from skyband.table.words import Words
 
 FORMAT = 1
 MANIFEST = "manifest.arrow"
@@ -34,7 +34,7 @@ def write(
     if folder.exists():
         raise FileExistsError(f"A snapshot is written to a new folder, and {folder} exists already.")
     if settings.words is not None and not isinstance(settings.words, Words):
-        raise TypeError("A snapshot can hold a model of class skyband.scoring.Words only; this engine has another.")
+        raise TypeError("A snapshot can hold a model of class skyband.table.words.Words only; this engine has another.")
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:

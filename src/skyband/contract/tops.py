@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from skyband.model import Op
+from skyband.table import Op
 
 Id = int | str
 

@@ -3,11 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skyband.model import Bounds
-
-Floats = NDArray[np.float64]
+from skyband.kernels.array import Floats, Int64s
+from skyband.table import Bounds
 
 # Kilometres.
 WIDTH, HEIGHT = 12.0, 8.0
@@ -80,7 +78,7 @@ class City(NamedTuple):
         """The number of the first district of a kind."""
         return next(i for i, district in enumerate(self.districts) if district.kind == kind)
 
-    def scatter(self, rng: np.random.Generator, districts: NDArray[np.int64], spread: float = 1.0) -> Floats:
+    def scatter(self, rng: np.random.Generator, districts: Int64s, spread: float = 1.0) -> Floats:
         """A place on dry land in each of these districts, one row each."""
         here = np.array([(d.x, d.y, d.radius) for d in self.districts])[districts]
         places = here[:, :2] + spread * here[:, 2:] * rng.standard_normal((len(districts), 2))

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skyband.demo.city import City
 from skyband.demo.topic import TOPICS
+from skyband.kernels.array import Floats
 
 # Midnight at the start of Saturday, 20 June 2026, UTC; in microseconds like every time in an engine.
 MIDNIGHT = 1_781_913_600_000_000
@@ -32,7 +32,7 @@ class Source(NamedTuple):
 
     topic: int
     district: int
-    rates: NDArray[np.float64]
+    rates: Floats
 
 
 def clock(minute: int) -> str:
@@ -71,15 +71,15 @@ def sources(events: tuple[Event, ...]) -> tuple[Source, ...]:
     return tuple(_talk(i) for i in range(len(TOPICS))) + tuple(_stir(event) for event in events)
 
 
-def awake(minutes: NDArray[np.float64]) -> NDArray[np.float64]:
+def awake(minutes: Floats) -> Floats:
     """The part of the people that is awake: few at six, all by nine, fewer again towards midnight."""
     rising = 1.0 / (1.0 + np.exp(-(minutes - 7.1 * 60) / 26.0))
     resting = 1.0 / (1.0 + np.exp((minutes - 23.6 * 60) / 30.0))
-    rhythm: NDArray[np.float64] = 0.05 + rising * resting
+    rhythm: Floats = 0.05 + rising * resting
     return rhythm
 
 
-def _minutes() -> NDArray[np.float64]:
+def _minutes() -> Floats:
     return np.arange(OPENS, CLOSES, dtype=np.float64)
 
 

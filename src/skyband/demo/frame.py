@@ -12,7 +12,7 @@ from skyband.demo.runner import Traffic
 from skyband.demo.scene import STEP, Scene
 from skyband.demo.subscriber import ROLES, titles
 from skyband.demo.topic import TOPICS
-from skyband.model import Op
+from skyband.table import Op
 
 LATEST = 40
 # For how many steps a newcomer stays marked, and a leaver visible.

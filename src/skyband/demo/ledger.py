@@ -6,23 +6,21 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from skyband.demo.day import N_MINUTES
 from skyband.demo.runner import Answer, Traffic
 from skyband.demo.scene import STEP
-from skyband.model import Op
-
-Ints = NDArray[np.int64]
+from skyband.kernels.array import Floats, Int64s
+from skyband.table import Op
 
 
 class Tally(NamedTuple):
     """Numbers by step of the day: messages, enters, leaves, and seconds that it took."""
 
-    messages: Ints
-    enters: Ints
-    leaves: Ints
-    seconds: NDArray[np.float64]
+    messages: Int64s
+    enters: Int64s
+    leaves: Int64s
+    seconds: Floats
 
 
 class Ledger:

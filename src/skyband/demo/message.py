@@ -5,14 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from skyband.demo.city import City
 from skyband.demo.day import EVERYWHERE, MIDNIGHT, MINUTE, N_MINUTES, OPENS, Source
 from skyband.demo.topic import FRAMES, SMALL_WORDS, SPOTS, TOPICS
-from skyband.scoring import Words, tokenise
-
-Ints = NDArray[np.int64]
+from skyband.kernels.array import Floats, Int64s
+from skyband.table.words import Words, tokenise
 
 SAMPLE = 5_000
 ELSEWHERE = 0.15
@@ -21,10 +19,10 @@ ELSEWHERE = 0.15
 class Messages(NamedTuple):
     """Messages in order of time, numbered from 0; `ts` is in microseconds, `words` are their distinct words."""
 
-    ts: Ints
-    xy: NDArray[np.float64]
-    topics: Ints
-    districts: Ints
+    ts: Int64s
+    xy: Floats
+    topics: Int64s
+    districts: Int64s
     texts: list[str]
     words: list[list[str]]
 
@@ -52,7 +50,7 @@ def draw_messages(rng: np.random.Generator, city: City, streams: Sequence[Source
     return Messages(ts[order], city.scatter(rng, districts), topics, districts, texts, words)
 
 
-def _wander(rng: np.random.Generator, city: City, topics: Ints) -> Ints:
+def _wander(rng: np.random.Generator, city: City, topics: Int64s) -> Int64s:
     """A district for each message: mostly one of the kinds its topic belongs to."""
     found = np.empty(len(topics), np.int64)
     for number, topic in enumerate(TOPICS):
@@ -62,7 +60,7 @@ def _wander(rng: np.random.Generator, city: City, topics: Ints) -> Ints:
     return found
 
 
-def _write(rng: np.random.Generator, city: City, topics: Ints, districts: Ints) -> list[str]:
+def _write(rng: np.random.Generator, city: City, topics: Int64s, districts: Int64s) -> list[str]:
     picks = rng.integers(0, 1 << 30, (len(topics), 4)).tolist()
     places = [district.name for district in city.districts]
     rows = zip(topics.tolist(), districts.tolist(), picks, strict=True)

@@ -10,14 +10,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
-from numpy.typing import NDArray
 
 from skyband.demo.city import HEIGHT, WIDTH, City
 from skyband.demo.day import CLOSES, EVERYWHERE, OPENS, Event, clock
 from skyband.demo.ledger import Tally
 from skyband.demo.scene import STEP, Scene
 from skyband.demo.subscriber import ROLES, titles
-from skyband.model.write import replacing
+from skyband.kernels.array import Floats, Int64s
+from skyband.table.write import replacing
 
 NIGHT, PANEL, INK, FAINT, WATER = "#0b1020", "#121a30", "#e8ecf8", "#8a94b0", "#16456b"
 GLOW = LinearSegmentedColormap.from_list(
@@ -86,7 +86,7 @@ def _draw_map(axes: Axes, scene: Scene, n_messages: int, tops: list[Shown]) -> N
     axes.text(0.8, 0.42, "1 km", color=FAINT, fontsize=9, ha="center")
 
 
-def _blurred(heat: NDArray[np.float64]) -> NDArray[np.float64]:
+def _blurred(heat: Floats) -> Floats:
     """The counts smoothed by a bell of two cells in both directions."""
     bell = np.exp(-0.5 * (np.arange(-6, 7) / 2.0) ** 2)
     bell /= bell.sum()
@@ -164,7 +164,7 @@ def _shade(axes: Axes, events: tuple[Event, ...]) -> None:
         axes.axvspan(event.start, event.end, color="#5aa9e6", alpha=0.13, linewidth=0, zorder=0)
 
 
-def _binned(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _binned(counts: Int64s) -> tuple[Int64s, Floats]:
     sums = counts.reshape(-1, BIN_MINUTES // STEP).sum(axis=1)
     return OPENS + BIN_MINUTES * np.arange(len(sums)), sums.astype(np.float64)
 

@@ -18,19 +18,20 @@ import pyarrow.parquet
 import yaml
 from pyspark.sql import SparkSession
 
+from skyband.contract.family import FAMILIES
 from skyband.demo.city import bounds
 from skyband.demo.day import MIDNIGHT, MINUTE
 from skyband.demo.runner import ENGINE, FAMILY, Answer, Traffic
 from skyband.demo.scene import Scene, steps
 from skyband.demo.subscriber import TWO_HOURS
-from skyband.model import FAMILIES, Settings, Window
-from skyband.model.write import ENCODER, json_rows
 from skyband.pipeline.config import Config, load_config
 from skyband.pipeline.log import Log
 from skyband.pipeline.run import Pipeline, PipelineFailed
 from skyband.pipeline.session import open_session
-from skyband.pipeline.sinks import read_tops
-from skyband.pipeline.state import Commit
+from skyband.pipeline.sink import read_tops
+from skyband.pipeline.state.folder import Commit
+from skyband.table import Settings, Window
+from skyband.table.write import ENCODER, json_rows
 from skyband.zoning import Zoning, fit
 
 ZONES = 2

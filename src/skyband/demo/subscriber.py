@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from skyband.demo.city import City
 from skyband.demo.topic import TOPICS
-from skyband.scoring import Words
+from skyband.kernels.array import Floats, Int64s
+from skyband.table.words import Words
 
 TWO_HOURS = 2 * 3600 * 1_000_000
 KS = (3, 5, 5, 5, 10, 10, 20)
@@ -37,11 +37,11 @@ ROLES = (
 class Subscribers(NamedTuple):
     """Subscribers by number; windows are in microseconds."""
 
-    xy: NDArray[np.float64]
+    xy: Floats
     words: list[list[str]]
-    alphas: NDArray[np.float64]
-    ks: NDArray[np.int64]
-    windows: NDArray[np.int64]
+    alphas: Floats
+    ks: Int64s
+    windows: Int64s
 
 
 def titles(city: City) -> tuple[str, ...]:

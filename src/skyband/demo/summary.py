@@ -12,8 +12,8 @@ from skyband.demo.frame import rates
 from skyband.demo.ledger import Ledger, adds_up
 from skyband.demo.runner import Runner
 from skyband.demo.scene import Scene
-from skyband.model import write_table
-from skyband.model.write import replacing
+from skyband.table import write_table
+from skyband.table.write import replacing
 
 # Where the pipeline of the demo lies, in the folder of its files.
 FOLDER = "pipeline"

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from skyband.scoring import tokenise
+from skyband.table.words import tokenise
 
 
 class Topic(NamedTuple):

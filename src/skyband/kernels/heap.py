@@ -7,17 +7,17 @@ is total. Invariants: `n <= len(keys)`; no entry is worse than its parent at `(i
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
 
 
 class Heap(NamedTuple):
     """Three parallel arrays; the number of entries in use is the caller's."""
 
-    keys: npt.NDArray[np.float64]
-    stamps: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int64]
+    keys: Floats
+    stamps: Int64s
+    items: Int64s
 
 
 def make_heap(capacity: int) -> Heap:

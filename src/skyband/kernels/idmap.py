@@ -9,9 +9,9 @@ at most about half of the arena.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from skyband.kernels.array import Bytes, Int64s
 from skyband.kernels.compile import kernel
 from skyband.kernels.slots import grown
 
@@ -22,21 +22,21 @@ GONE = -2
 class IdBytes(NamedTuple):
     """Ids as bytes: id i is `data[ends[i] : ends[i + 1]]`."""
 
-    data: npt.NDArray[np.uint8]
-    ends: npt.NDArray[np.int64]
+    data: Bytes
+    ends: Int64s
 
 
 class Places(NamedTuple):
     """The arrays of an IdMap."""
 
-    places: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]
-    length: npt.NDArray[np.int64]
-    arena: npt.NDArray[np.uint8]
+    places: Int64s
+    start: Int64s
+    length: Int64s
+    arena: Bytes
 
 
 @kernel
-def _hash(data: npt.NDArray[np.uint8], lo: int, hi: int) -> int:
+def _hash(data: Bytes, lo: int, hi: int) -> int:
     # FNV-1a in 32 bits, finished with a mix of the high bits: the products stay below 2**57, so nothing overflows.
     code = 2166136261
     for i in range(lo, hi):
@@ -45,7 +45,7 @@ def _hash(data: npt.NDArray[np.uint8], lo: int, hi: int) -> int:
 
 
 @kernel
-def _same(data: npt.NDArray[np.uint8], lo: int, hi: int, arena: npt.NDArray[np.uint8], start: int) -> bool:
+def _same(data: Bytes, lo: int, hi: int, arena: Bytes, start: int) -> bool:
     for i in range(hi - lo):
         if data[lo + i] != arena[start + i]:
             return False
@@ -53,7 +53,7 @@ def _same(data: npt.NDArray[np.uint8], lo: int, hi: int, arena: npt.NDArray[np.u
 
 
 @kernel
-def _find(table: Places, data: npt.NDArray[np.uint8], lo: int, hi: int) -> int:
+def _find(table: Places, data: Bytes, lo: int, hi: int) -> int:
     """The place that holds these bytes, or -1."""
     mask = len(table.places) - 1
     place = _hash(data, lo, hi) & mask
@@ -66,7 +66,7 @@ def _find(table: Places, data: npt.NDArray[np.uint8], lo: int, hi: int) -> int:
 
 
 @kernel
-def find_ids(table: Places, ids: IdBytes, slots: npt.NDArray[np.int64]) -> None:
+def find_ids(table: Places, ids: IdBytes, slots: Int64s) -> None:
     """The slot of each id, -1 for an unknown one."""
     for i in range(len(slots)):
         place = _find(table, ids.data, ids.ends[i], ids.ends[i + 1])
@@ -74,7 +74,7 @@ def find_ids(table: Places, ids: IdBytes, slots: npt.NDArray[np.int64]) -> None:
 
 
 @kernel
-def add_ids(table: Places, ids: IdBytes, slots: npt.NDArray[np.int64], top: int) -> int:
+def add_ids(table: Places, ids: IdBytes, slots: Int64s, top: int) -> int:
     """Write new ids at the end of the arena and into empty places; returns the arena's new end."""
     mask = len(table.places) - 1
     for i in range(len(slots)):
@@ -92,7 +92,7 @@ def add_ids(table: Places, ids: IdBytes, slots: npt.NDArray[np.int64], top: int)
 
 
 @kernel
-def remove_slots(table: Places, slots: npt.NDArray[np.int64]) -> None:
+def remove_slots(table: Places, slots: Int64s) -> None:
     """Forget the ids of these slots."""
     for slot in slots:
         start = table.start[slot]
@@ -115,9 +115,7 @@ def place_slots(table: Places) -> None:
 
 
 @kernel
-def gather_ids(
-    table: Places, slots: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]
-) -> None:
+def gather_ids(table: Places, slots: Int64s, ends: Int64s, data: Bytes) -> None:
     """Copy the bytes of these slots to `data`, id i to `data[ends[i] : ends[i + 1]]`."""
     for i in range(len(slots)):
         start = table.start[slots[i]]
@@ -158,14 +156,14 @@ class IdMap:
     def n_bytes(self) -> int:
         return sum(array.nbytes for array in self._table)
 
-    def find(self, ids: pa.Array) -> npt.NDArray[np.int64]:
+    def find(self, ids: pa.Array) -> Int64s:
         """The slot of each id, -1 for an unknown one."""
         slots = np.full(len(ids), -1, np.int64)
         if self.size and len(ids) and self.type == ids.type:
             find_ids(self._table, id_bytes(ids), slots)
         return slots
 
-    def add(self, ids: pa.Array, slots: npt.NDArray[np.int64]) -> None:
+    def add(self, ids: pa.Array, slots: Int64s) -> None:
         """Put new ids at free slots; neither may be in the map already."""
         if not len(ids):
             return
@@ -176,7 +174,7 @@ class IdMap:
         self.size += len(ids)
         self._taken += len(ids)
 
-    def remove(self, slots: npt.NDArray[np.int64]) -> None:
+    def remove(self, slots: Int64s) -> None:
         """Forget the ids at these slots."""
         self._garbage += int(self._table.length[slots].sum())
         remove_slots(self._table, slots)
@@ -190,7 +188,7 @@ class IdMap:
         self._table = self._table._replace(start=start, length=length)
         self._compact()
 
-    def ids(self, slots: npt.NDArray[np.int64]) -> pa.Array:
+    def ids(self, slots: Int64s) -> pa.Array:
         """The ids at these slots, as an Arrow array."""
         slots = np.ascontiguousarray(slots, np.int64)
         kind = self.type if self.type is not None else pa.string()
@@ -200,7 +198,7 @@ class IdMap:
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
         return pa.Array.from_buffers(pa.large_string(), len(slots), buffers).cast(pa.string())
 
-    def _gather(self, slots: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    def _gather(self, slots: Int64s) -> tuple[Int64s, Bytes]:
         ends = np.zeros(len(slots) + 1, np.int64)
         if len(slots):
             np.cumsum(self._table.length[slots], out=ends[1:])

@@ -1,8 +1,8 @@
 """A stable order of numbers that are not negative, by counting digits from the lowest up."""
 
 import numpy as np
-import numpy.typing as npt
 
+from skyband.kernels.array import Int64s
 from skyband.kernels.compile import kernel
 
 BITS = 11
@@ -11,11 +11,11 @@ DIGITS = 1 << BITS
 
 @kernel
 def _sort_digit(
-    keys: npt.NDArray[np.int64],
+    keys: Int64s,
     shift: int,
-    before: npt.NDArray[np.int64],
-    after: npt.NDArray[np.int64],
-    starts: npt.NDArray[np.int64],
+    before: Int64s,
+    after: Int64s,
+    starts: Int64s,
 ) -> None:
     starts[:] = 0
     for i in range(len(keys)):
@@ -28,7 +28,7 @@ def _sort_digit(
         starts[digit] += 1
 
 
-def order_by(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def order_by(keys: Int64s) -> Int64s:
     """The indices of the keys in ascending order, equal ones as they come.
 
     A pass for each 11 bits of the largest key: about a tenth of the time of numpy's stable sort for a million.

@@ -3,16 +3,12 @@
 Invariant: no bound is less than that of its parent, at `(i - 1) // 2`.
 """
 
-import numpy as np
-import numpy.typing as npt
-
+from skyband.kernels.array import Floats
 from skyband.kernels.compile import inlined
 
 # Columns.
 BOUND = 0
 ENTRY = 1
-
-Floats = npt.NDArray[np.float64]
 
 
 @inlined

@@ -9,6 +9,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from skyband.kernels.array import Bools, Int8s, Int64s
+
 BLOCK = 256
 
 
@@ -32,7 +34,7 @@ class Slots:
 
     def __init__(self) -> None:
         self.kinds = np.zeros(0, np.int8)
-        self._free: dict[int, npt.NDArray[np.int64]] = {}
+        self._free: dict[int, Int64s] = {}
         self._used = np.zeros(0, np.bool_)
 
     @property
@@ -44,11 +46,11 @@ class Slots:
         return len(self.kinds) * BLOCK
 
     @property
-    def used(self) -> npt.NDArray[np.bool_]:
+    def used(self) -> Bools:
         """For each slot, whether it is in use."""
         return self._used
 
-    def take(self, kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+    def take(self, kinds: Int8s) -> Int64s:
         """One slot for each wanted kind; the lowest free ones first."""
         slots = np.empty(len(kinds), np.int64)
         for kind in np.unique(kinds):
@@ -57,7 +59,7 @@ class Slots:
         self._used[slots] = True
         return slots
 
-    def _take_kind(self, kind: int, n: int) -> npt.NDArray[np.int64]:
+    def _take_kind(self, kind: int, n: int) -> Int64s:
         free = self._free.get(kind, np.empty(0, np.int64))
         if n > len(free):
             new_blocks = -(-(n - len(free)) // BLOCK)
@@ -68,7 +70,7 @@ class Slots:
         self._free[kind] = free[n:]
         return free[:n]
 
-    def give(self, slots: npt.NDArray[np.int64]) -> None:
+    def give(self, slots: Int64s) -> None:
         """Take slots back."""
         self._used[slots] = False
         kinds = self.kinds[slots // BLOCK]

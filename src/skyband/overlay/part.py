@@ -4,13 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from skyband.kernels.message import FARTHEST
-from skyband.kernels.zone import LEAF
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
+from skyband.kernels.array import Floats, Int64s
+from skyband.overlay.kernels.zone import LEAF
+from skyband.ranges.kernels.message import FARTHEST
 
 
 @dataclass(slots=True, eq=False)

@@ -1,22 +1,19 @@
 """How messages travel between zones: to all of a box at once, or to one broker at a time; and what that costs.
 
 A message goes from border to border to the first zone of its box, each time to the neighbour nearest to the box, and
-spreads from there along the zones of the box, each of which gets it once. `skyband.kernels.zone` says why that works.
-The last hop, from a gateway to its subscriptions, is not counted.
+spreads from there along the zones of the box, each of which gets it once. `skyband.overlay.kernels.zone` says why that
+works. The last hop, from a gateway to its subscriptions, is not counted.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from skyband.kernels.message import Messages, make_messages
-from skyband.kernels.zone import IP, OVERLAY, REACHED, Borders, count_hops, flood, is_empty, travel
+from skyband.kernels.array import Floats, Int64s
+from skyband.overlay.kernels.zone import IP, OVERLAY, REACHED, Borders, count_hops, flood, is_empty, travel
 from skyband.overlay.topology import Topology
 from skyband.overlay.zones import Zones
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
+from skyband.ranges.kernels.message import Messages, make_messages
 
 
 class Route(NamedTuple):

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-Int64s = npt.NDArray[np.int64]
-Int16s = npt.NDArray[np.int16]
+from skyband.kernels.array import Bools, Int16s, Int64s, UInt64s
 
 N_DRAWS = 10
 
@@ -140,5 +138,5 @@ def _sorted_links(links: Int64s, n_nodes: int) -> Int64s:
     return np.stack(np.divmod(codes, n_nodes), axis=1)
 
 
-def _unpacked(words: npt.NDArray[np.uint64], n_bits: int) -> npt.NDArray[np.bool_]:
+def _unpacked(words: UInt64s, n_bits: int) -> Bools:
     return np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little")[:, :n_bits].astype(np.bool_)

@@ -1,22 +1,19 @@
 """Zones of the subscription space, one for each broker, small where subscriptions are dense.
 
-A subscription is a point of the space, see `skyband.kernels.message`, and belongs to the broker whose zone holds it,
-its gateway. Zones are made by splitting, as in a content-addressable network (Ratnasamy et al. 2001): the most crowded
-one in two, in one dimension after the other, at the median of its subscriptions. A zone is half-open, low <= p < high,
-and the outermost ones have no end, so each point lies in exactly one.
+A subscription is a point of the space, see `skyband.ranges.kernels.message`, and belongs to the broker whose zone holds
+it, its gateway. Zones are made by splitting, as in a content-addressable network (Ratnasamy et al. 2001): the most
+crowded one in two, in one dimension after the other, at the median of its subscriptions. A zone is half-open, low <= p
+< high, and the outermost ones have no end, so each point lies in exactly one.
 """
 
 import heapq
 
 import numpy as np
-import numpy.typing as npt
 
-from skyband.kernels.message import FARTHEST
-from skyband.kernels.zone import LEAF, Borders, Splits, check_zones, find_neighbours, find_zones
+from skyband.kernels.array import Floats, Int64s
+from skyband.overlay.kernels.zone import LEAF, Borders, Splits, check_zones, find_neighbours, find_zones
 from skyband.overlay.part import Part, median_cut, middle_cut
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
+from skyband.ranges.kernels.message import FARTHEST
 
 
 class Zones:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from skyband.pipeline.log import Log
     from skyband.pipeline.replay import replay_on_spark
     from skyband.pipeline.run import Pipeline, PipelineFailed
-    from skyband.pipeline.sinks import SinkFailed, read_changes, read_tops
-    from skyband.pipeline.state import State, StateError
+    from skyband.pipeline.sink import SinkFailed, read_changes, read_tops
+    from skyband.pipeline.state.folder import State, StateError
 
 __all__ = [
     "BadConfiguration",
@@ -48,11 +48,11 @@ _HOMES = {
     "Log": "log",
     "Pipeline": "run",
     "PipelineFailed": "run",
-    "SinkFailed": "sinks",
-    "read_changes": "sinks",
-    "read_tops": "sinks",
-    "State": "state",
-    "StateError": "state",
+    "SinkFailed": "sink",
+    "read_changes": "sink",
+    "read_tops": "sink",
+    "State": "state.folder",
+    "StateError": "state.folder",
     "backfill": "backfill",
     "fit_words": "fit",
     "fit_zoning": "fit",

@@ -16,17 +16,18 @@ import pyarrow.parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name that Spark's own documentation uses)
 
-from skyband.pipeline import history, stages
+from skyband.pipeline import history
 from skyband.pipeline.config import Config, check_config
 from skyband.pipeline.fit import find_zoning
 from skyband.pipeline.history import Stretch
-from skyband.pipeline.merge import merged
 from skyband.pipeline.run import session_for
 from skyband.pipeline.runner import Runner
-from skyband.pipeline.shape import Shape, make_shape
-from skyband.pipeline.sources import read_source
-from skyband.pipeline.state import ROUTER, Commit, State, StateError, write_parquet
-from skyband.pipeline.zone import answer_schema
+from skyband.pipeline.source.source import read_source
+from skyband.pipeline.stage import frames as stages
+from skyband.pipeline.stage.merge import merged
+from skyband.pipeline.stage.zone import answer_schema
+from skyband.pipeline.state.folder import ROUTER, Commit, State, StateError, write_parquet
+from skyband.pipeline.state.spec import Shape, make_shape
 
 Progress = Callable[[int, int], None]
 

@@ -11,11 +11,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from skyband.contract import Granularity, find_engine
-from skyband.model import FAMILIES, UNBOUNDED, Bounds, Settings, Window, WindowKind
-from skyband.model.argument import check_choice
-from skyband.model.duration import parse_duration
-from skyband.pipeline.place import place_name
-from skyband.scoring import Words
+from skyband.contract.family import FAMILIES
+from skyband.pipeline.state.place import place_name
+from skyband.table import UNBOUNDED, Bounds, Settings, Window, WindowKind
+from skyband.table.argument import check_choice
+from skyband.table.duration import parse_duration
+from skyband.table.words import Words
 
 IDS = ("text", "integers")
 # What a family cannot do without, because no single row can tell it.

@@ -9,15 +9,16 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name that Spark's own documentation uses)
 
-from skyband.model import FAMILIES, Settings
-from skyband.pipeline import worker
+from skyband.contract.family import FAMILIES
 from skyband.pipeline.config import BadConfiguration, Config
-from skyband.pipeline.prepare import rounds
-from skyband.pipeline.shape import Shape
-from skyband.pipeline.sources import read_source
-from skyband.pipeline.stages import spark_schema
-from skyband.pipeline.structs import unfolded, whole
-from skyband.scoring import Words
+from skyband.pipeline.source.source import read_source
+from skyband.pipeline.stage import worker
+from skyband.pipeline.stage.frames import spark_schema
+from skyband.pipeline.stage.prepare import rounds
+from skyband.pipeline.stage.structs import unfolded, whole
+from skyband.pipeline.state.spec import Shape
+from skyband.table import Settings
+from skyband.table.words import Words
 from skyband.zoning import Zoning, fit
 
 # How many rows are looked at to divide the subscriptions.

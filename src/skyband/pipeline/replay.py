@@ -12,17 +12,17 @@ import pyarrow.parquet
 from pyspark.sql import SparkSession
 
 from skyband.contract.rows import take
-from skyband.model import Reject, Rejected, Source, WindowKind
-from skyband.model.typed import restated
 from skyband.pipeline.backfill import Progress, changes_of, run_history, temporary_state
 from skyband.pipeline.config import Ids
 from skyband.pipeline.fit import SAMPLE
 from skyband.pipeline.session import open_session
-from skyband.pipeline.shape import Shape
-from skyband.pipeline.state import State
+from skyband.pipeline.state.folder import State
+from skyband.pipeline.state.spec import Shape
 from skyband.replay import ChangeSink, Discard, Percentiles, Plan, Summary
 from skyband.replay.run import Prepared, as_written, prepare, schema_of
 from skyband.replay.source import Loaded
+from skyband.table import Reject, Rejected, Source, WindowKind
+from skyband.table.typed import restated
 from skyband.zoning import fit
 
 NEVER = Percentiles(None, None, None, None)

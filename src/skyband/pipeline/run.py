@@ -10,14 +10,14 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from skyband.pipeline import stages
 from skyband.pipeline.config import Config, check_config
 from skyband.pipeline.fit import find_zoning
 from skyband.pipeline.runner import Runner
 from skyband.pipeline.session import open_session
-from skyband.pipeline.shape import Shape, make_shape
-from skyband.pipeline.sources import jars_of, read_source
-from skyband.pipeline.state import Commit, State, StateError
+from skyband.pipeline.source.source import jars_of, read_source
+from skyband.pipeline.stage import frames as stages
+from skyband.pipeline.state.folder import Commit, State, StateError
+from skyband.pipeline.state.spec import Shape, make_shape
 from skyband.pipeline.submit import shipping
 
 # Spark lets an idle worker go after a minute, and the engine in it with it.

@@ -18,15 +18,15 @@ import pyarrow.feather as feather
 import pyarrow.parquet
 from pyspark.sql import DataFrame, SparkSession
 
-from skyband.model import WindowKind
-from skyband.pipeline import stages
 from skyband.pipeline.config import Config
-from skyband.pipeline.merge import delivered_schema, merged, merged_tops
-from skyband.pipeline.progress import sink_folders
-from skyband.pipeline.shape import Shape
-from skyband.pipeline.sinks import Sink, What, open_sink
-from skyband.pipeline.state import ROUTER, Commit, State, StateError, move, write_parquet
-from skyband.pipeline.worker import CHANGES, DEAD_LETTERS, LOG, SNAPSHOT, Job
+from skyband.pipeline.sink import Sink, What, open_sink
+from skyband.pipeline.stage import frames as stages
+from skyband.pipeline.stage.merge import delivered_schema, merged, merged_tops
+from skyband.pipeline.stage.worker import CHANGES, DEAD_LETTERS, LOG, SNAPSHOT, Job
+from skyband.pipeline.state.folder import ROUTER, Commit, State, StateError, move, write_parquet
+from skyband.pipeline.state.progress import sink_folders
+from skyband.pipeline.state.spec import Shape
+from skyband.table import WindowKind
 
 # A part is written anew once the log since its last snapshot is so large, in bytes, and half as large as the snapshot,
 # or once it is so many batches long, or once going through it takes so many seconds, and so many times as long as

@@ -18,7 +18,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from skyband.model.write import replacing
 from skyband.pipeline.java import (
     Archive,
     Java,
@@ -28,6 +27,7 @@ from skyband.pipeline.java import (
     launcher_home,
     make_archive_later,
 )
+from skyband.table.write import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

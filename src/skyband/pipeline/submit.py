@@ -11,7 +11,7 @@ from pathlib import Path
 
 import skyband
 from skyband.kernels.compile import cache_root
-from skyband.model.write import replacing
+from skyband.table.write import replacing
 
 # The name under which executors find the unpacked archive, in the folder that they run in.
 PACKAGE = "skyband_package"

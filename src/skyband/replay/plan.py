@@ -4,9 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skyband.contract import AnyEngine, Granularity, Matching, find_engine
-from skyband.model import UNBOUNDED, Bounds, OnError, Settings, Window, WindowKind, WordModel
-from skyband.model.family import check_settings
+from skyband.contract import AnyEngine, Granularity, find_engine
+from skyband.contract.family import check_settings
+from skyband.ranked.engine import Matching
+from skyband.table import UNBOUNDED, Bounds, OnError, Settings, Window, WindowKind, WordModel
 
 
 class Plan(NamedTuple):

@@ -6,19 +6,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from skyband.contract import AnyEngine, Granularity, Matching
-from skyband.model import (
-    Bounds,
-    OnError,
-    Reject,
-    Rejected,
-    Settings,
-    Source,
-    Window,
-    WordModel,
-    change_schema,
-    match_schema,
-)
+from skyband.contract import AnyEngine, Granularity
+from skyband.ranked.engine import Matching
 from skyband.replay.plan import Plan, expiry_note, narrowest
 from skyband.replay.source import (
     Loaded,
@@ -33,6 +22,18 @@ from skyband.replay.source import (
 )
 from skyband.replay.summary import Summary, Watch
 from skyband.replay.table_file import ChangeSink, Discard
+from skyband.table import (
+    Bounds,
+    OnError,
+    Reject,
+    Rejected,
+    Settings,
+    Source,
+    Window,
+    WordModel,
+    change_schema,
+    match_schema,
+)
 
 Progress = Callable[[int, int], None]
 

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.contract.family import FAMILIES, infer_family
+from skyband.contract.reading import read_publications, read_subscriptions
 from skyband.contract.rows import take
-from skyband.model import (
-    FAMILIES,
+from skyband.kernels.array import Int64s
+from skyband.table import (
     MissingColumn,
     OnError,
     Reading,
@@ -19,15 +20,12 @@ from skyband.model import (
     Settings,
     Source,
     UnreadableFile,
-    infer_family,
-    read_publications,
-    read_subscriptions,
     read_table,
 )
-from skyband.model.scalar import texts
-from skyband.model.sieve import Sieve
-from skyband.model.vector import vectors, words
-from skyband.scoring import Words, tokenise
+from skyband.table.scalar import texts
+from skyband.table.sieve import Sieve
+from skyband.table.vector import vectors, words
+from skyband.table.words import Words, tokenise
 
 
 class Opened(NamedTuple):
@@ -53,7 +51,7 @@ class Loaded(NamedTuple):
     name: str
     table: pa.Table
     rows: Any
-    numbers: npt.NDArray[np.int64]
+    numbers: Int64s
     rejects: list[Reject]
 
     def located(self, rejects: list[Reject], start: int) -> list[Reject]:

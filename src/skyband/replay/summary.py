@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from skyband.kernels.array import Floats
 
 
 class Percentiles(NamedTuple):
@@ -76,7 +77,7 @@ class Watch:
         return _percentiles(np.repeat(np.array(self.seconds) / sizes, sizes))
 
 
-def _percentiles(seconds: Sequence[float] | npt.NDArray[np.float64]) -> Percentiles:
+def _percentiles(seconds: Sequence[float] | Floats) -> Percentiles:
     if not len(seconds):
         return Percentiles(None, None, None, None)
     return Percentiles(*np.percentile(seconds, [50, 90, 99, 100]).tolist())

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from skyband.model.write import json_rows, replacing
+from skyband.table.write import json_rows, replacing
 
 FORMATS = {
     ".parquet": "parquet",

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.model import Source
 from skyband.replay.plan import Plan
 from skyband.replay.run import Progress, prepare, run
 from skyband.replay.source import Loaded
 from skyband.replay.table_file import Discard
+from skyband.table import Source
 
 
 class Ranking(NamedTuple):

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from skyband.contract import AnyEngine, Granularity, engines, find_engine
-from skyband.model import UNBOUNDED, OnError, Settings, Window
+from skyband.table import UNBOUNDED, OnError, Settings, Window
 from skyband.testing.data import RANKED_DIMS
 
 WINDOWS = {

@@ -16,7 +16,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from skyband.contract import AnyEngine, RankedEngine, Tops
+from skyband.contract import AnyEngine, Tops
+from skyband.ranked.engine import RankedEngine
 from skyband.testing.case import Case
 from skyband.testing.data import IDS, SUBSCRIPTIONS, UPDATES, batches
 from skyband.testing.limit import time_limit

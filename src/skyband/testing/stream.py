@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from skyband.contract import AnyEngine, engines, find_engine
-from skyband.model import UNBOUNDED, Settings, Window
+from skyband.table import UNBOUNDED, Settings, Window
 from skyband.testing.data import SCORES, WORDS, Row, unit
 from skyband.testing.limit import time_limit
 from skyband.testing.machine import same, through_snapshot

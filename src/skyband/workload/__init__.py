@@ -4,28 +4,26 @@ Each family is a module with `Options`, `subscriptions(options)` and `generate(o
 publications may be more than fit in memory there is also `stream(options, batch)`.
 """
 
-from collections.abc import Callable, Iterator
+import importlib
+from types import ModuleType
 from typing import Any
 
-import pyarrow as pa
-
-from skyband.workload import covering, geotext, ranges, ranked, window
 from skyband.workload.table import Workload
 
-FAMILIES: dict[str, tuple[type[Any], Callable[[Any], Workload]]] = {
-    "window": (window.Options, window.generate),
-    "geotext": (geotext.Options, geotext.generate),
-    "ranges": (ranges.Options, ranges.generate),
-    "ranked": (ranked.Options, ranked.generate),
-    "covering": (covering.Options, covering.generate),
-}
-"""The options of a family and what makes its workload from them."""
+__all__ = ["FAMILIES", "STREAMS", "Workload"]
 
-STREAMS: dict[str, tuple[Callable[[Any], pa.Table], Callable[[Any, int], Iterator[pa.Table]]]] = {
-    "window": (window.subscriptions, window.stream),
-    "geotext": (geotext.subscriptions, geotext.stream),
-    "ranges": (ranges.subscriptions, ranges.stream),
-}
-"""The two halves apart, for families whose publications come as a stream: subscriptions, then batches."""
 
-__all__ = ["FAMILIES", "STREAMS", "Workload", "covering", "geotext", "ranges", "ranked", "window"]
+def _room(family: str) -> ModuleType:
+    return importlib.import_module(f"skyband.{family}.workload")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "FAMILIES":
+        rooms = {family: _room(family) for family in ("window", "geotext", "ranges", "ranked", "covering")}
+        return {family: (room.Options, room.generate) for family, room in rooms.items()}
+    if name == "STREAMS":
+        rooms = {family: _room(family) for family in ("window", "geotext", "ranges")}
+        return {family: (room.subscriptions, room.stream) for family, room in rooms.items()}
+    if name in ("window", "geotext", "ranges", "ranked", "covering"):
+        return _room(name)
+    raise AttributeError(name)

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from skyband.kernels.array import Int64s
 from skyband.workload.option import Timed
-from skyband.workload.seed import Chunk, Ints, Part, generator
+from skyband.workload.seed import Chunk, Part, generator
 
 MINUTE = 60_000_000
 
@@ -16,7 +17,7 @@ class Clock:
         self.gap = MINUTE / options.rate
         self.elapsed = 0.0
 
-    def tick(self, chunk: Chunk) -> Ints:
+    def tick(self, chunk: Chunk) -> Int64s:
         """The arrival times of the chunk after the one asked for before."""
         if self.options.spacing == "regular":
             times = np.arange(chunk.start + 1, chunk.start + chunk.size + 1) * self.gap

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skyband.workload.seed import Floats
+from skyband.kernels.array import Floats
 from skyband.workload.zipf import Zipf
 
 

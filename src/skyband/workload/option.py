@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from skyband.model.argument import check_choice
+from skyband.table.argument import check_choice
 
 
 def option(default: object, help: str, paper: str = "", low: float = -math.inf, high: float = math.inf) -> Any:

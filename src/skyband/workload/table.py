@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.workload.option import Seeded
-from skyband.workload.seed import Bools, Floats, Ints
 
 
 class Workload(NamedTuple):
@@ -29,7 +29,7 @@ def workload(family: str, options: Seeded, subscriptions: pa.Table, publications
     return Workload(family, subscriptions, publications, asdict(options))
 
 
-def ids(options: Seeded, letter: str, numbers: Ints) -> pa.Array:
+def ids(options: Seeded, letter: str, numbers: Int64s) -> pa.Array:
     """These numbers as ids: themselves, or as strings after a letter that says what they number."""
     column = pa.array(numbers, pa.int64())
     if options.ids == "integer":
@@ -44,7 +44,7 @@ def lists(rows: Floats, missing: Bools | None = None) -> pa.Array:
     return pa.ListArray.from_arrays(np.arange(n_rows + 1, dtype=np.int32) * np.int32(width), flat)
 
 
-def integer_lists(rows: Ints) -> pa.Array:
+def integer_lists(rows: Int64s) -> pa.Array:
     """The rows of a matrix as lists of integers."""
     n_rows, width = rows.shape
     return pa.ListArray.from_arrays(np.arange(n_rows + 1, dtype=np.int32) * np.int32(width), pa.array(rows.ravel()))

@@ -7,7 +7,7 @@ ranks never share a word and no list of words is kept.
 import numpy as np
 import pyarrow as pa
 
-from skyband.workload.seed import Ints
+from skyband.kernels.array import Int64s
 
 SYLLABLES = np.array([[ord(c), ord(v)] for c in "tsrnlmkdpbvgfz" for v in "aeiou"], dtype=np.uint8)
 LONGEST = 5
@@ -15,7 +15,7 @@ FIRST = np.cumsum([0] + [len(SYLLABLES) ** length for length in range(1, LONGEST
 """The first rank that has more than 0, 1, 2, … syllables."""
 
 
-def words(ranks: Ints) -> pa.StringArray:
+def words(ranks: Int64s) -> pa.StringArray:
     """The words of these ranks, in order, built as one buffer of bytes."""
     lengths = np.searchsorted(FIRST, ranks, side="right")
     rest = ranks - FIRST[lengths - 1]

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from skyband.workload.seed import Floats
+from skyband.kernels.array import Floats
 
 HEAD = 65_536
 

@@ -3,19 +3,20 @@
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from skyband.model import Settings, WindowKind
-from skyband.model.geotext import Subscriptions
-from skyband.zoning import geotext, ranged, ranked, vocabulary, window
+from skyband.geotext import zoning as geotext
+from skyband.geotext.rows import Subscriptions
+from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.ranges import zoning as ranged
+from skyband.ranked import zoning as ranked
+from skyband.table import Settings, WindowKind
+from skyband.window import zoning as window
+from skyband.zoning import vocabulary
 from skyband.zoning.array import from_text, to_text
 from skyband.zoning.document import read_document, write_document
 from skyband.zoning.group import GROUPS, Groups, concatenated, grouped, no_groups, united
 from skyband.zoning.vocabulary import Vocabulary, no_words
 from skyband.zoning.zoning import FAMILIES
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
 
 NOUN, VERSION = "an interest", 1
 
@@ -39,7 +40,7 @@ class Interest(NamedTuple):
         """An interest that rules out nothing."""
         return cls.nothing(family)._replace(is_everything=True)
 
-    def admits(self, publications: Any, now: int) -> npt.NDArray[np.bool_]:
+    def admits(self, publications: Any, now: int) -> Bools:
         """Which publications may be in a top of these subscriptions at any time up to and including `now`.
 
         What is not admitted is in none of them by then; where no `worst` was given it never is.
@@ -50,7 +51,7 @@ class Interest(NamedTuple):
         if self.family == "geotext":
             return geotext.admits(self.groups, self.words, self.diagonal, publications, now)
         family = {"window": window, "ranges": ranged, "ranked": ranked}[self.family]
-        admitted: npt.NDArray[np.bool_] = family.admits(self.groups, publications, now)
+        admitted: Bools = family.admits(self.groups, publications, now)
         return admitted
 
     def joined(self, other: Self) -> Self:

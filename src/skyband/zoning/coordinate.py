@@ -3,12 +3,14 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from skyband.kernels.message import points_of
-from skyband.model import Score, geotext, ranges, ranked, window
-
-Floats = npt.NDArray[np.float64]
+from skyband.geotext import rows as geotext
+from skyband.kernels.array import Bools, Floats
+from skyband.ranges import rows as ranges
+from skyband.ranges.kernels.message import points_of
+from skyband.ranked import rows as ranked
+from skyband.topk.score import Score
+from skyband.window import rows as window
 
 # A subscription of the ranked family that has no part with an end.
 OPEN = -1.0
@@ -45,13 +47,13 @@ def of_window(rows: window.Subscriptions) -> Coordinates:
     return Coordinates(points, (WITHOUT_CENTRE, *(f"point[{i}]" for i in range(rows.points.shape[1]))))
 
 
-def is_placeless(rows: window.Subscriptions) -> npt.NDArray[np.bool_]:
+def is_placeless(rows: window.Subscriptions) -> Bools:
     """Whether a score is no distance from a point."""
     return np.isin(rows.score, (Score.SUM, Score.COSINE))
 
 
 def of_ranges(rows: ranges.Subscriptions) -> Coordinates:
-    """A range is a point of the subscription space, see `skyband.kernels.message`."""
+    """A range is a point of the subscription space, see `skyband.ranges.kernels.message`."""
     names = (f"{side}[{i}]" for i in range(rows.lo.shape[1]) for side in ("lo", "hi"))
     return Coordinates(points_of(rows.lo, rows.hi), tuple(names))
 

@@ -7,10 +7,9 @@ are as good as others.
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-UInt64s = npt.NDArray[np.uint64]
+from skyband.kernels.array import UInt64s
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 # Lengths count too, since a byte of 0 adds nothing.

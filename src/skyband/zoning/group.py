@@ -11,10 +11,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
+from skyband.kernels.array import Floats, Int64s
 
 GROUPS = 64
 """How many groups there are at most after grouping, unless there are more kinds."""

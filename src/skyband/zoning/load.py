@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from skyband.model import Score, geotext, ranges, ranked, window
+from skyband.geotext import rows as geotext
+from skyband.kernels.array import Floats, Int64s
+from skyband.ranges import rows as ranges
+from skyband.ranked import rows as ranked
+from skyband.topk.score import Score
+from skyband.window import rows as window
 from skyband.zoning.digest import digests_of_words
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
 
 # Publications beyond these are left out where each is held against each subscription.
 MOST_COMPARED = 1_000

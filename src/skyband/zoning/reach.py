@@ -10,13 +10,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.zoning.group import FOR_EVER, Groups
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 # Far above what rounding does to scores of magnitude 1, and far below what tells publications apart.
 SLACK = 1e-9

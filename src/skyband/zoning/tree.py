@@ -8,12 +8,8 @@ first side.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from skyband.zoning.digest import UInt64s
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
+from skyband.kernels.array import Bools, Floats, Int64s, UInt64s
 
 LEAF = -1
 # Cuts in the next dimension of the turn are taken when they balance nearly as well as the best one.
@@ -112,7 +108,7 @@ def divide(points: Floats, loads: Floats, n_zones: int, by_turns: bool = True) -
     return nodes.tree()
 
 
-def divide_apart(points: Floats, loads: Floats, is_apart: npt.NDArray[np.bool_], n_zones: int) -> Tree:
+def divide_apart(points: Floats, loads: Floats, is_apart: Bools, n_zones: int) -> Tree:
     """A tree whose first cut, in dimension 0 at 0.5, sets some subscriptions apart, which are dealt out by id.
 
     They have zones of their own in proportion to their load, or the last one along with others where that is little.

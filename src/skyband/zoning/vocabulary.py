@@ -7,14 +7,9 @@ and words with the same ones stand for each other: what a group asks for is alwa
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from skyband.zoning.digest import UInt64s, digests, digests_of_words
-
-Floats = npt.NDArray[np.float64]
-Float32s = npt.NDArray[np.float32]
-Int64s = npt.NDArray[np.int64]
-UInt16s = npt.NDArray[np.uint16]
+from skyband.kernels.array import Float32s, Floats, Int64s, UInt16s, UInt64s
+from skyband.zoning.digest import digests, digests_of_words
 
 BITS = 17
 MOST_KEYS = 2**BITS

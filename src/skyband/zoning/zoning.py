@@ -4,17 +4,14 @@ import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from skyband.model import Settings
+from skyband.kernels.array import Floats, Int64s
+from skyband.table import Settings
 from skyband.zoning.coordinate import DIMENSION, OPEN, WITHOUT_CENTRE, coordinates, extents, is_placeless
 from skyband.zoning.digest import digests
 from skyband.zoning.document import read_document, write_document
 from skyband.zoning.load import loads as loads_of
 from skyband.zoning.tree import LEAF, Tree, divide, divide_apart, one_leaf
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
 
 NOUN, VERSION = "a zoning", 1
 FAMILIES = {"window": "point", "geotext": "place", "ranges": "range", "ranked": "dimension"}

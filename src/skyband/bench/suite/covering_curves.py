@@ -12,16 +12,17 @@ import numpy as np
 from skyband.bench.benchmark import Benchmark, Column, Progress, Size
 from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import WrongAnswer
-from skyband.bench.covering_data import LARGE, Floats, Int64s, Setting, draw, on_curve, queries, sized
+from skyband.bench.covering_data import LARGE, Setting, draw, on_curve, queries, sized
 from skyband.bench.covering_view import ASKED, ATTRIBUTES, BATCH, DATA, RATIO, SIDES
 from skyband.bench.row import Row, measured
 from skyband.bench.view import SUBSCRIPTIONS, plot, share, shown
-from skyband.kernels.cells import Axes
-from skyband.kernels.corners import LOOKED, NONE, find_covers, make_descent
-from skyband.kernels.curve import Cells, keys_of, order_of
-from skyband.kernels.hilbert import hilbert_keys
-from skyband.kernels.sfc import SFCArray
-from skyband.kernels.sfcbuild import build
+from skyband.covering.kernels.cells import Axes
+from skyband.covering.kernels.corners import LOOKED, NONE, find_covers, make_descent
+from skyband.covering.kernels.curve import Cells, keys_of, order_of
+from skyband.covering.kernels.hilbert import hilbert_keys
+from skyband.covering.kernels.sfc import SFCArray
+from skyband.covering.kernels.sfcbuild import build
+from skyband.kernels.array import Floats, Int64s
 
 ORDERS: dict[str, Callable[[Cells, int], Int64s]] = {
     "Z": lambda cells, bits: order_of(keys_of(cells, bits)),

@@ -17,10 +17,10 @@ from skyband.bench.covering_view import RATIO
 from skyband.bench.painting_view import beside
 from skyband.bench.row import Row, measured
 from skyband.bench.view import given, plot, share, shown
-from skyband.kernels.cubes import n_cubes, runs
-from skyband.kernels.curve import Cells, Words, keys_of
-from skyband.kernels.hilbert import hilbert_keys
-from skyband.workload.seed import Ints
+from skyband.covering.kernels.cubes import n_cubes, runs
+from skyband.covering.kernels.curve import Cells, Words, keys_of
+from skyband.covering.kernels.hilbert import hilbert_keys
+from skyband.kernels.array import Int64s
 
 
 class Plan(NamedTuple):
@@ -60,7 +60,7 @@ def measure(size: Size, progress: Progress) -> Iterator[Row]:
             yield measured(f"{side}", curve, given, taken, len(cells), measures)
 
 
-def _count(keys: Callable[[Cells, int], Words], cells: Cells, bits: int, turn: int) -> Ints:
+def _count(keys: Callable[[Cells, int], Words], cells: Cells, bits: int, turn: int) -> Int64s:
     """How many cells each run has; keys fit into one word."""
     along = np.sort(keys(cells, bits)[:, 0])
     ends = np.flatnonzero(np.diff(along) != 1) + 1

@@ -14,7 +14,7 @@ from skyband.bench.contest import WrongAnswer
 from skyband.bench.covering_view import RATIO
 from skyband.bench.row import Row, measured
 from skyband.bench.view import given, plot, shown
-from skyband.kernels.cubes import n_cubes, rectangles
+from skyband.covering.kernels.cubes import n_cubes, rectangles
 
 LENGTHS = (7, 5)
 BITS = 3

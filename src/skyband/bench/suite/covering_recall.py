@@ -18,13 +18,14 @@ from skyband.bench.benchmark import Benchmark, Progress, Size
 from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import WrongAnswer
 from skyband.bench.covering_cost import Limited, lengths_of, n_probes
-from skyband.bench.covering_data import LARGE, Flags, Floats, Int64s, Setting, covers, draw, on_curve, sized
+from skyband.bench.covering_data import LARGE, Setting, covers, draw, on_curve, sized
 from skyband.bench.covering_table import Table, empty, placed, table_measures
 from skyband.bench.covering_view import ABOUT, ASKED, RATIO
 from skyband.bench.row import Row, measured
 from skyband.bench.view import plot, share, shown
-from skyband.engines.covering.search import Corners, Search
-from skyband.kernels.corners import NONE
+from skyband.covering.kernels.corners import NONE
+from skyband.covering.search import Corners, Search
+from skyband.kernels.array import Bools, Floats, Int64s
 
 
 class Plan(NamedTuple):
@@ -104,7 +105,7 @@ def _row(
     return measured(setting.label, name, parameters, taken, len(asked), measures)
 
 
-def _found(search: Search, asked: Floats) -> Flags:
+def _found(search: Search, asked: Floats) -> Bools:
     """For which queries, all of them covered, a covering subscription is found."""
     found = search.find(asked)
     if not covers(search.roots.points, found, asked)[found != NONE].all():
@@ -112,7 +113,7 @@ def _found(search: Search, asked: Floats) -> Flags:
     return np.asarray(found != NONE)
 
 
-def _within(search: Limited, asked: Floats, found: Flags) -> dict[str, float]:
+def _within(search: Limited, asked: Floats, found: Bools) -> dict[str, float]:
     """The share of queries for which the search gives up in no case, and what it finds of these."""
     coverage = 1.0 - search.epsilon
     within = np.array([n_probes(sides, coverage) <= search.most for sides in lengths_of(asked, search.roots)])

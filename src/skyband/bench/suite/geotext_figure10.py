@@ -5,18 +5,7 @@ from collections.abc import Iterator
 from skyband.bench.benchmark import Benchmark, Progress, Size
 from skyband.bench.race import Entrant
 from skyband.bench.row import Row
-from skyband.bench.skype import (
-    ALL,
-    ARRIVAL,
-    DATA,
-    ENGINE,
-    EXPIRY,
-    LENGTH,
-    SEARCHES,
-    beside_first,
-    on_every,
-    plot_of,
-)
+from skyband.bench.skype import ALL, ARRIVAL, DATA, ENGINE, EXPIRY, LENGTH, SEARCHES, beside_first, on_every, plot_of
 
 # All behind IGPT.
 ENTRANTS = (

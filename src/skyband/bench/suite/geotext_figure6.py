@@ -7,18 +7,7 @@ from skyband.bench.figure import Plot
 from skyband.bench.paper import parameter
 from skyband.bench.race import Entrant, contest
 from skyband.bench.row import Row
-from skyband.bench.skype import (
-    ALL,
-    ARRIVAL,
-    DATA,
-    ENGINE,
-    EXPIRY,
-    LENGTH,
-    SCALES,
-    SEARCHES,
-    beside_first,
-    value_of,
-)
+from skyband.bench.skype import ALL, ARRIVAL, DATA, ENGINE, EXPIRY, LENGTH, SCALES, SEARCHES, beside_first, value_of
 
 # kmax in multiples of k: 20 to 120 at k = 20.
 MULTIPLES = (1, 2, 3, 4, 5, 6)

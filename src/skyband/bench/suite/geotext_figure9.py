@@ -5,17 +5,7 @@ from collections.abc import Iterator
 from skyband.bench.benchmark import Benchmark, Progress, Size
 from skyband.bench.race import Entrant
 from skyband.bench.row import Row
-from skyband.bench.skype import (
-    ARRIVAL,
-    DATA,
-    ENGINE,
-    INDEX,
-    OURS,
-    beside_first,
-    on_every,
-    plot_of,
-    shown,
-)
+from skyband.bench.skype import ARRIVAL, DATA, ENGINE, INDEX, OURS, beside_first, on_every, plot_of, shown
 
 ENTRANTS = (Entrant("igpt", "skype"), Entrant("ciq", "ciq", {"policy": "cskyband"}), OURS)
 

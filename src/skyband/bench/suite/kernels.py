@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.bench.benchmark import Benchmark, Column, Progress, Size
@@ -14,6 +13,7 @@ from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import WrongAnswer
 from skyband.bench.figure import Plot
 from skyband.bench.row import Row, measured, ns_per_operation, number, ratio
+from skyband.kernels.array import Floats, Int8s, Int64s
 from skyband.kernels.compile import kernel
 from skyband.kernels.heap import Heap, heap_push, heap_sort, make_heap
 from skyband.kernels.idmap import IdMap
@@ -28,11 +28,10 @@ ROUNDS: dict[Size, int] = {"toy": 2, "small": 5, "full": 5}
 K = 20
 
 Calls = dict[str, Callable[[int], Any]]
-Int64s = npt.NDArray[np.int64]
 
 
 @kernel
-def offer_all(heap: Heap, keys: npt.NDArray[np.float64], k: int) -> int:
+def offer_all(heap: Heap, keys: Floats, k: int) -> int:
     """Offer every key to the heap, its place as its stamp, and sort what is kept."""
     n = 0
     for i in range(len(keys)):
@@ -130,7 +129,7 @@ def _taking(n: int, n_rounds: int, random: np.random.Generator) -> list[Row]:
     return _rows("slots", "take, give", n, n_rounds, calls, n_bytes)
 
 
-def _slots_round(slots: Slots, kinds: npt.NDArray[np.int8], order: Int64s) -> list[int] | Int64s:
+def _slots_round(slots: Slots, kinds: Int8s, order: Int64s) -> list[int] | Int64s:
     taken = slots.take(kinds)
     slots.give(taken[order])
     return taken

@@ -15,8 +15,9 @@ from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import WrongAnswer
 from skyband.bench.figure import Plot
 from skyband.bench.row import Row, measured, ns_per_operation, number, ratio, skipped
-from skyband.model import Rows, read_publications, write_table
-from skyband.workload import window
+from skyband.contract.reading import Rows, read_publications
+from skyband.table import write_table
+from skyband.window import workload as window
 
 SIZES: dict[Size, tuple[int, ...]] = {
     "toy": (50,),

@@ -19,10 +19,10 @@ from skyband.bench.painting_view import shown
 from skyband.bench.paper import parameter
 from skyband.bench.row import Row, measured, ns_per_operation, number, ratio
 from skyband.contract import AnyEngine
-from skyband.engines.ranges.batch import BatchServer
-from skyband.engines.ranges.painter import Groups
-from skyband.engines.ranges.server import Plan, Server
-from skyband.workload import ranges
+from skyband.ranges import workload as ranges
+from skyband.ranges.batch import BatchServer
+from skyband.ranges.painter import Groups
+from skyband.ranges.server import Plan, Server
 
 MODES = {"Online": Server, "Paint-Batch": BatchServer}
 KS = ((10,), tuple(range(1, 11)))

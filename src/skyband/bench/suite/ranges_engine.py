@@ -13,7 +13,7 @@ from skyband.bench.figure import Plot
 from skyband.bench.paper import cell_of, parameter
 from skyband.bench.row import Row, measured, ns_per_operation, number, ratio
 from skyband.contract import AnyEngine
-from skyband.workload import ranges
+from skyband.ranges import workload as ranges
 
 K = 10
 N_LOOKED_AT = 100

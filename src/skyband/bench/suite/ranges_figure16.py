@@ -10,12 +10,12 @@ from skyband.bench.painting import SEED, Crowd, Setting, World, make_world, plan
 from skyband.bench.painting_trial import time_portions
 from skyband.bench.painting_view import SCALES, K, plot, relative, shown
 from skyband.bench.row import Row, measured, ns_per_operation, number
-from skyband.engines.ranges.batch import BatchServer, coalesced
-from skyband.engines.ranges.painter import Int64s
-from skyband.engines.ranges.server import Plan, Server
-from skyband.kernels.message import Messages
-from skyband.kernels.reception import count_each
-from skyband.kernels.sweep import ObjectChanges
+from skyband.kernels.array import Int64s
+from skyband.ranges.batch import BatchServer, coalesced
+from skyband.ranges.kernels.message import Messages
+from skyband.ranges.kernels.range_scan import ObjectChanges
+from skyband.ranges.kernels.reach_count import count_each
+from skyband.ranges.server import Plan, Server
 
 MODES = ("Online", "Coalesce", "Paint-Batch")
 

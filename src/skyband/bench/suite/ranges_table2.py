@@ -5,17 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from skyband.bench.benchmark import Benchmark, Column, Progress, Size
 from skyband.bench.painting import RELAX, SPARSE, loosened
 from skyband.bench.painting_trial import series
-from skyband.bench.painting_view import (
-    APPROACH,
-    EVENTS,
-    MICROSECONDS,
-    SCALES,
-    K,
-    beside,
-    by_k,
-    relative,
-    shown,
-)
+from skyband.bench.painting_view import APPROACH, EVENTS, MICROSECONDS, SCALES, K, beside, by_k, relative, shown
 from skyband.bench.row import Row
 
 EPSILONS = (0.125, 0.25, 0.5, 1.0)

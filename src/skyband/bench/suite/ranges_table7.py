@@ -5,18 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from skyband.bench.benchmark import Benchmark, Column, Progress, Size
 from skyband.bench.painting import DENSE, SPARSE
 from skyband.bench.painting_trial import series
-from skyband.bench.painting_view import (
-    APPROACH,
-    EVENTS,
-    MICROSECONDS,
-    RATIO,
-    SCALES,
-    K,
-    Published,
-    beside,
-    plot,
-    shown,
-)
+from skyband.bench.painting_view import APPROACH, EVENTS, MICROSECONDS, RATIO, SCALES, K, Published, beside, plot, shown
 from skyband.bench.row import Row
 
 KS = (1, 2, 5, 10, 15)

@@ -15,7 +15,7 @@ from skyband.bench.ranking_view import INDEX
 from skyband.bench.row import Row, measured, ns_per_operation, number, ratio
 from skyband.bench.view import SUBSCRIPTIONS, given, plot
 from skyband.contract import AnyEngine
-from skyband.workload import ranked
+from skyband.ranked import workload as ranked
 
 K = 20
 

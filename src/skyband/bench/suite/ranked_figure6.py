@@ -17,8 +17,8 @@ from skyband.bench.ranking_entrant import INDEXES, RELAXED, Built, build
 from skyband.bench.ranking_view import EVENTS, INDEX, RATIO
 from skyband.bench.row import Row, measured, skipped
 from skyband.bench.view import SUBSCRIPTIONS, given, plot
-from skyband.engines.ranked.matcher import Matcher
-from skyband.kernels.getnext import first_parts
+from skyband.ranked.kernels.getnext import first_parts
+from skyband.ranked.matcher import Matcher
 
 
 class Plan(NamedTuple):

@@ -11,8 +11,8 @@ from skyband.bench.ranking_entrant import EXACT, IR, RELAXED, SCAN, SOPT, TIERS,
 from skyband.bench.ranking_view import BATCH, BYTES, EVENTS, INDEX, MATCHING, RANDOM, RATIO, SINGLE, SORTED, D
 from skyband.bench.row import Row
 from skyband.bench.view import SUBSCRIPTIONS, plot
-from skyband.engines.ranked.matcher import MOST_DIMS
-from skyband.kernels.fitting import Rule
+from skyband.ranked.kernels.fitting import Rule
+from skyband.ranked.matcher import MOST_DIMS
 
 N_ASKED, K = 3, 20
 

@@ -13,7 +13,7 @@ from skyband.bench.contest import WrongAnswer
 from skyband.bench.figure import Plot
 from skyband.bench.row import Row, measured, ns_per_operation, number, ratio
 from skyband.contract import AnyEngine
-from skyband.workload import window
+from skyband.window import workload as window
 
 RESERVES = ((1, 0), (1, 8), (2, 0), (2, 8), (3, 8), (4, 8))
 # Subscriptions, length of the window, publications.

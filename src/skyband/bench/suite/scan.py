@@ -15,7 +15,10 @@ from skyband.bench.figure import Plot
 from skyband.bench.row import Row, measured, ns_per_operation, number, ratio
 from skyband.bench.sweep import sweep
 from skyband.contract import AnyEngine
-from skyband.workload import geotext, ranges, ranked, window
+from skyband.geotext import workload as geotext
+from skyband.ranges import workload as ranges
+from skyband.ranked import workload as ranked
+from skyband.window import workload as window
 
 
 class Plan(NamedTuple):

@@ -7,17 +7,7 @@ import skyband
 from skyband.bench.benchmark import Benchmark, Column, Progress, Size
 from skyband.bench.clock import time_in_turn
 from skyband.bench.figure import Plot
-from skyband.bench.paper import (
-    SCALES,
-    SPEED,
-    Group,
-    Scale,
-    cell_of,
-    parameter,
-    ratio_of,
-    setting_of,
-    windows_of,
-)
+from skyband.bench.paper import SCALES, SPEED, Group, Scale, cell_of, parameter, ratio_of, setting_of, windows_of
 from skyband.bench.row import Row, measured, number
 
 SIGMA = 1e-3

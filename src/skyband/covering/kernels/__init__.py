@@ -1,0 +1,1 @@
+"""Compiled loops of covering, one file per data structure."""

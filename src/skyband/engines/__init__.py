@@ -1,1 +1,0 @@
-"""The engines, each a way to keep the answers of one family; found by walking this package."""

@@ -1,1 +1,0 @@
-"""Continuous top-k: one skeleton, and the parts that its engines combine."""

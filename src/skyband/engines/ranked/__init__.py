@@ -1,1 +1,0 @@
-"""The engines of the ranked family: an index of parts in each dimension, and the search that merges them."""

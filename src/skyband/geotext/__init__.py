@@ -1,0 +1,1 @@
+"""The geotext family: top-k over sliding windows of messages, by place and words (the Skype paper)."""

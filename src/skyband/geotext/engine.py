@@ -1,0 +1,112 @@
+"""Engines of the geotext family: bands behind an index of places and words, searched in a catalogue of messages."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any, Literal
+
+import numpy as np
+
+from skyband.geotext.ciq import DEEPEST, CiqIndex
+from skyband.geotext.igpt import ALL, MOST_GROUPS, IgptIndex
+from skyband.geotext.messages import Messages
+from skyband.geotext.postings import PostingIndex
+from skyband.geotext.rows import Publications, Subscriptions
+from skyband.kernels.array import Int64s
+from skyband.kernels.slots import grown
+from skyband.table.argument import check_choice, check_choices, check_integer
+from skyband.topk.banded import Banded
+from skyband.topk.index import WordIndex
+from skyband.topk.policy import CSkyband, Kmax, Margin, Policy, Sma
+
+IndexName = Literal["postings", "igpt", "ciq"]
+PolicyName = Literal["margin", "cskyband", "skyband", "kmax"]
+
+
+def policy_named(name: PolicyName, ratio: float = 0.95, kmax: float = 3.0) -> Policy:
+    """A buffer policy by its name in the paper."""
+    check_choice("policy", name, PolicyName)
+    made: dict[PolicyName, Policy] = {
+        "margin": Margin(),
+        "cskyband": CSkyband(),
+        "skyband": Sma(ratio),
+        "kmax": Kmax(kmax),
+    }
+    return made[name]
+
+
+class Geotext(Messages, Banded[Subscriptions, Publications]):
+    """Top-k by place and words in sliding windows.
+
+    `groups`, `capacity` and `prunings` are those of IGPT, `depth` is that of CIQ.
+    """
+
+    first_search_cost = 15_000
+
+    def __init__(
+        self,
+        *args: Any,
+        index: IndexName,
+        policy: PolicyName,
+        ratio: float = 0.95,
+        kmax: float = 3.0,
+        groups: int = 10,
+        capacity: int = 1000,
+        prunings: Iterable[str] = ALL,
+        depth: int = 2,
+        **options: Any,
+    ) -> None:
+        super().__init__(*args, policy=policy_named(policy, ratio, kmax), **options)
+        check_choice("index", index, IndexName)
+        self._chosen: dict[str, Any] = {
+            "index": index,
+            "policy": policy,
+            "groups": check_integer("groups", groups, 1, MOST_GROUPS),
+            "capacity": check_integer("capacity", capacity, 1, 2**31 - 1),
+            "prunings": check_choices("prunings", prunings, sorted(ALL)),
+            "depth": check_integer("depth", depth, 1, DEEPEST),
+        }
+        self._index: WordIndex = self._make_index()
+
+    def _options(self) -> dict[str, Any]:
+        return self._chosen | asdict(self.policy)
+
+    def _make_index(self) -> WordIndex:
+        bounds, chosen = self.settings.bounds, self._chosen
+        box = (bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max)
+        if chosen["index"] == "igpt":
+            return IgptIndex(box, chosen["capacity"], chosen["groups"], frozenset(chosen["prunings"]))
+        if chosen["index"] == "ciq":
+            return CiqIndex(box, chosen["depth"])
+        return PostingIndex(bounds.x_min, bounds.y_min, bounds.diagonal)
+
+    @property
+    def index_counters(self) -> dict[str, int]:
+        """What the index has looked at, and what each of its bounds has saved."""
+        return dict(self._index.counters)
+
+    def memory(self) -> dict[str, int]:
+        return super().memory() | {"catalogue": self._catalogue.n_bytes}
+
+    def _enter(self, slots: Int64s) -> None:
+        self._index.add(slots, self._inquiry.questions, self._inquiry.rules.gate[slots])
+
+    def _widen(self, n_codes: int) -> None:
+        self._desk = self._desk._replace(said=grown(self._desk.said, n_codes))
+
+    def _shelve(self, lo: int, hi: int) -> None:
+        store = self._opened()
+        self._catalogue.insert(store.contents, store.base, lo, hi)
+
+    def _forgotten(self, lo: int, hi: int) -> None:
+        store = self._opened()
+        self._catalogue.forget(store.contents, store.base, store.base + hi)
+        super()._forgotten(lo, hi)
+
+    def check(self) -> None:
+        """Assert the invariants of every structure."""
+        super().check()
+        self._vocabulary.check()
+        if self._store is not None:
+            store = self._store
+            numbers = store.base + np.arange(store.head, store.tail)
+            self._catalogue.check(numbers, store.contents, store.base)

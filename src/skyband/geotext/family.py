@@ -1,0 +1,16 @@
+"""What the geotext family is, for all who ask."""
+
+from skyband.contract.family import Family
+from skyband.geotext import rows
+
+FAMILY = Family(
+    name="geotext",
+    publications=rows.PUBLICATIONS,
+    subscriptions=rows.SUBSCRIPTIONS,
+    parse_publications=rows.parse_publications,
+    parse_subscriptions=rows.parse_subscriptions,
+    signs=(frozenset({"x", "y"}), frozenset({"x", "y", "alpha"})),
+    uses=frozenset({"window", "bounds", "words"}),
+    yields_to=frozenset({"ranges"}),
+    order=1,
+)

@@ -1,0 +1,1 @@
+"""Compiled loops of the geotext family, one file per data structure."""

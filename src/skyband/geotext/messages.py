@@ -1,0 +1,119 @@
+"""The geotext family for the skeleton: messages, scored by place and words."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.geotext.rows import Publications, Subscriptions
+from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.slots import BLOCK
+from skyband.topk.kernels.score import PLACE
+from skyband.topk.lists import places_of
+from skyband.topk.questions import Asked
+from skyband.topk.skeleton import Continuous
+from skyband.topk.store import Arrivals
+from skyband.topk.vocabulary import Vocabulary
+
+
+def signatures(codes: Int64s, offsets: Int64s) -> Int64s:
+    """For each list of term codes a word with a bit for each of them: lists with no common bit share no term."""
+    bits = np.left_shift(np.int64(1), (codes * 2654435761 >> 7) % 63)
+    words = np.zeros(len(offsets) - 1, np.int64)
+    filled = np.flatnonzero(np.diff(offsets))
+    if len(filled):
+        words[filled] = np.bitwise_or.reduceat(bits, offsets[filled])
+    return words
+
+
+class Messages(Continuous[Subscriptions, Publications]):
+    """Rows of the geotext family as the kernels want them, and back."""
+
+    family = "geotext"
+    subscriptions = Subscriptions
+    publications = Publications
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._vocabulary = Vocabulary()
+
+    @property
+    def _dims(self) -> int:
+        return 2
+
+    def memory(self) -> dict[str, int]:
+        return super().memory() | {"vocabulary": self._vocabulary.n_bytes}
+
+    @abstractmethod
+    def _widen(self, n_codes: int) -> None:
+        """Make working space for so many words."""
+
+    def _codes(self, terms: pa.Array) -> Int64s:
+        codes = self._vocabulary.take(terms)
+        self._widen(self._vocabulary.n_codes)
+        return codes
+
+    def _asked(self, rows: Subscriptions) -> Asked:
+        n, codes = len(rows.k), self._codes(rows.terms)
+        return Asked(
+            kinds=np.full(n, PLACE, np.int8),
+            points=rows.xy,
+            weights=np.zeros((n, 0)),
+            norms=np.zeros(n),
+            alphas=rows.alpha,
+            signatures=signatures(codes, rows.offsets),
+            offsets=rows.offsets,
+            terms=codes,
+            term_weights=rows.weights,
+        )
+
+    def _arrivals(self, rows: Publications) -> Arrivals:
+        codes = self._codes(rows.terms)
+        return Arrivals(
+            ids=rows.ids,
+            ts=rows.ts,
+            points=rows.xy,
+            norms=np.zeros(len(rows.ts)),
+            signatures=signatures(codes, rows.offsets),
+            offsets=rows.offsets,
+            terms=codes,
+            weights=rows.weights,
+        )
+
+    def _give_up(self, slots: Int64s) -> None:
+        asked = self._inquiry.questions
+        codes = asked.terms[places_of(asked.term_start[slots], asked.term_count[slots])] if len(slots) else slots
+        super()._give_up(slots)
+        self._vocabulary.give(codes)
+
+    def _forgotten(self, lo: int, hi: int) -> None:
+        super()._forgotten(lo, hi)
+        said = self._opened().contents
+        self._vocabulary.give(said.terms[said.term_start[lo] : said.term_start[hi - 1] + said.term_count[hi - 1]])
+
+    def _subscriptions_of(self, slots: Int64s) -> Subscriptions:
+        asked = self._inquiry.questions
+        words = self._words(asked.term_start[slots], asked.term_count[slots], asked.terms, asked.term_weights)
+        return Subscriptions(
+            self._roster.ids.ids(slots),
+            self._rows.ks(slots),
+            np.ascontiguousarray(asked.centre[slots // BLOCK, :, slots % BLOCK]),
+            asked.alpha[slots],
+            *words,
+            window=self._inquiry.windows(slots),
+            threshold=self._inquiry.thresholds(slots, self._rows.signs(slots)),
+        )
+
+    def _publications_of(self, indices: Int64s) -> Publications:
+        store = self._opened()
+        said = store.contents
+        words = self._words(said.term_start[indices], said.term_count[indices], said.terms, said.term_weights)
+        return Publications(
+            store.ids.ids(indices), store.ts[indices], np.ascontiguousarray(said.point[:, indices].T), *words
+        )
+
+    def _words(self, start: Int64s, count: Int64s, codes: Int64s, weights: Floats) -> tuple[Int64s, pa.Array, Floats]:
+        places = places_of(start, count)
+        offsets = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+        return offsets, self._vocabulary.words(codes[places]), weights[places]

@@ -1,0 +1,115 @@
+"""What geotext subscriptions can be reached by: boxes around their places, and their words."""
+
+import numpy as np
+
+from skyband.geotext.rows import Publications, Subscriptions
+from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.zoning.group import Groups
+from skyband.zoning.reach import SLACK, needs
+from skyband.zoning.vocabulary import Said, Vocabulary, said
+
+FEWEST, MOST = 4, 256
+"""How many groups there are at most: the fewer, the more words they have."""
+_WORDS = 2**20
+
+# Weights of words have length 1 but for 1e-6, see `skyband.geotext.word_weights`.
+LONGEST = (1.0 + 2e-6) ** 2
+# So that the product of two weights is more than 0.
+_LEAST = 1e-30
+# How many publications are held against all groups at a time: few enough to stay in the cache of a processor.
+_ROWS = 256
+
+
+def members(rows: Subscriptions, worst: Floats, until: Int64s) -> Groups:
+    """Each subscription as a group; its columns are x, y and alpha."""
+    its = needs(rows.threshold, np.zeros(len(rows.k), np.bool_), worst, until)
+    columns = np.column_stack([rows.xy, rows.alpha])
+    return Groups(np.zeros(len(rows.k), np.int64), columns, columns.copy(), *its)
+
+
+def features(groups: Groups, diagonal: float) -> Floats:
+    """What tells groups apart, on the scale of their scores."""
+    alpha = groups.low[:, 2:] / 2 + groups.high[:, 2:] / 2
+    place = (groups.low[:, :2] / 2 + groups.high[:, :2] / 2) / (diagonal or 1.0) * alpha
+    return np.column_stack([place, alpha, np.maximum(groups.worst, 0.0)])
+
+
+def most_groups(n_words: int) -> int:
+    """How many groups there may be that have so many words among them."""
+    return min(max(_WORDS // max(n_words, 1), FEWEST), MOST)
+
+
+def admits(groups: Groups, words: Vocabulary, diagonal: float, rows: Publications, now: int) -> Bools:
+    """The messages that share a word with a group and are near enough to it, in place and words together."""
+    entries = said(words, rows.terms, rows.offsets, rows.weights)
+    needed = groups.needs(now)
+    admitted = np.zeros(len(rows.ts), np.bool_)
+    admitted[entries.row[_is_enough(words, needed == -np.inf)[entries.key]]] = True
+    if (needed > -np.inf).any():
+        entries = entries.take(np.flatnonzero(~admitted[entries.row]))
+        for first in range(0, len(admitted), _ROWS):
+            part = entries.take(slice(*np.searchsorted(entries.row, (first, first + _ROWS))))
+            part, xy = part._replace(row=part.row - first), rows.xy[first : first + _ROWS]
+            admitted[first : first + _ROWS] |= _near_enough(groups, needed, words, part, xy, diagonal)
+    return admitted
+
+
+def _is_enough(words: Vocabulary, is_free: Bools) -> Bools:
+    """Whether a word alone is enough to reach one of its groups."""
+    found: Bools = np.logical_or.reduceat(is_free[words.group], words.starts[:-1])
+    return found
+
+
+def _near_enough(
+    groups: Groups, needed: Floats, words: Vocabulary, entries: Said, xy: Floats, diagonal: float
+) -> Bools:
+    """Whether a message may score as much as any group with one of its words needs."""
+    n_groups, n_rows = len(needed), len(xy)
+    relevance = _relevance(words, entries, n_rows, n_groups)
+    # Nothing is ruled out where no distance can be told, so these are comparisons that NaN passes.
+    likely = ~(relevance < _least_relevance(groups, needed))
+    row, group = np.nonzero(likely & (relevance > 0.0))
+    found, near = relevance[row, group], _nearness(groups, group, xy, row, diagonal)
+    best = _best(groups.low[:, 2], groups.high[:, 2], group, near, found)
+    admitted = np.zeros(n_rows, np.bool_)
+    admitted[row[~(best < (needed - SLACK)[group])]] = True
+    return admitted
+
+
+def _relevance(words: Vocabulary, entries: Said, n_rows: int, n_groups: int) -> Floats:
+    """The most that each group can find in each message, and more than 0 where a word is shared."""
+    counts = np.diff(words.starts)[entries.key]
+    ends = np.cumsum(counts)
+    entry = np.repeat(np.arange(len(counts)), counts)
+    place = np.arange(len(entry)) + (words.starts[entries.key] - (ends - counts))[entry]
+    cell = (entries.row * n_groups)[entry] + words.group[place]
+    product = np.maximum(entries.weight, _LEAST)[entry] * np.maximum(words.weight, _LEAST)[place]
+    found = np.bincount(cell, product, n_rows * n_groups).reshape(n_rows, n_groups)
+    return np.minimum(found, LONGEST)
+
+
+def _least_relevance(groups: Groups, needed: Floats) -> Floats:
+    """How much a group has to find in a message from its very place; not more than 0 where the place is enough."""
+    alphas = groups.low[:, 2], groups.high[:, 2]
+    least = [(needed - SLACK - alpha) / np.maximum(1.0 - alpha, SLACK) for alpha in alphas]
+    found: Floats = np.minimum(*least) * (1.0 - SLACK)
+    return found
+
+
+def _nearness(groups: Groups, group: Int64s, xy: Floats, row: Int64s, diagonal: float) -> Floats:
+    """The most that a place in the box of a group can be near."""
+    total = np.zeros(len(row))
+    for i in (0, 1):
+        values = xy[:, i][row]
+        gap = np.maximum(groups.low[:, i][group] - values, values - groups.high[:, i][group])
+        np.maximum(gap, 0.0, out=gap)
+        total += gap * gap
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near: Floats = 1.0 - np.sqrt(total) / diagonal
+    return near
+
+
+def _best(least: Floats, most: Floats, group: Int64s, nearness: Floats, relevance: Floats) -> Floats:
+    """The best score by any alpha between these two: at one of them, since the score is linear in alpha."""
+    further = nearness - relevance
+    return np.maximum(least[group] * further, most[group] * further) + relevance

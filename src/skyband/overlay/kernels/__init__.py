@@ -1,0 +1,1 @@
+"""Compiled loops of the overlay, one file per data structure."""

@@ -1,0 +1,1 @@
+"""Sources: where a pipeline reads publications and subscriptions from."""

@@ -1,0 +1,55 @@
+"""Merge: the answers of all zones in the order in which one engine over all subscriptions gives them."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband.pipeline.state.spec import Shape
+
+
+def merged(answers: pa.Table, shape: Shape) -> pa.Table:
+    """One table of changes, or of matches, with its batch and the place of each row in it, from 0."""
+    by = ("subscription", "descending") if shape.family == "ranked" else ("pos", "ascending")
+    first = ("score", "descending") if shape.family == "ranked" else ("turn", "ascending")
+    keys = [("batch", "ascending"), ("step", "ascending"), first, by]
+    in_order = shape.n_zones == 1 and _is_in_steps(answers)
+    ordered = answers if in_order else answers.take(pc.sort_indices(answers, sort_keys=keys))
+    if shape.family == "ranked" and shape.n_zones > 1:
+        ordered = _best(ordered)
+    batches = ordered["batch"].to_numpy()
+    rows = np.arange(len(ordered)) - np.searchsorted(batches, batches)
+    columns = [ordered["batch"], pa.array(rows, pa.int64()), *(ordered[name] for name in shape.answers().names)]
+    return pa.Table.from_arrays(columns, schema=delivered_schema(shape))
+
+
+def _is_in_steps(answers: pa.Table) -> bool:
+    """Whether batches and their steps come one after the other; within a step the answers of a zone are in order."""
+    batch, step = answers["batch"].to_numpy(), answers["step"].to_numpy()
+    same = batch[1:] == batch[:-1]
+    return bool(((batch[1:] > batch[:-1]) | same & (step[1:] >= step[:-1])).all())
+
+
+def merged_tops(tops: pa.Table) -> pa.Table:
+    """The tops of all zones; one that left a zone and came back in another is not empty for what the first says."""
+    full = tops.filter(pc.is_valid(tops["rank"]))
+    empty = tops.filter(pc.is_null(tops["rank"]))
+    gone = pc.invert(pc.is_in(empty["subscription"], value_set=pc.unique(full["subscription"])))
+    return pa.concat_tables([full, empty.filter(gone)])
+
+
+def delivered_schema(shape: Shape) -> pa.Schema:
+    """What sinks are given: the answers, after their batch and row."""
+    return pa.schema([("batch", pa.int64()), ("row", pa.int64()), *shape.answers()])
+
+
+def _best(ordered: pa.Table) -> pa.Table:
+    """The first k matches of every event, k being the turn of its rows; ranks are counted anew."""
+    events = ordered["batch"].to_numpy(), ordered["step"].to_numpy()
+    begins = np.ones(len(ordered), np.bool_)
+    begins[1:] = (events[0][1:] != events[0][:-1]) | (events[1][1:] != events[1][:-1])
+    starts = np.flatnonzero(begins)
+    lengths = np.diff(np.r_[starts, len(ordered)])
+    ranks = np.arange(1, len(ordered) + 1) - np.repeat(starts, lengths)
+    place = ordered.schema.get_field_index("rank")
+    ranked = ordered.set_column(place, ordered.schema.field(place), pa.array(ranks, pa.int32()))
+    return ranked.filter(pa.array(ranks <= ordered["turn"].to_numpy()))

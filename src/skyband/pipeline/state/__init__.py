@@ -1,0 +1,1 @@
+"""The state folder of a pipeline, and what is kept in it."""

@@ -1,0 +1,1 @@
+"""Compiled loops of the ranges family, one file per data structure."""

@@ -1,0 +1,162 @@
+"""What engines of the ranked family share: an event asks for the k best subscriptions; none has a standing answer."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband.contract.engine import Engine
+from skyband.contract.family import Parse
+from skyband.contract.intake import Ids
+from skyband.kernels.array import Int64s
+from skyband.ranked.revision import emphasised, revised
+from skyband.ranked.rows import UNLIMITED, Publications, Subscriptions, parse_updates
+from skyband.table import LARGEST_K, Parsed, Settings, Source, match_schema, shorten
+from skyband.table.argument import check_choice, check_integer, is_number
+from skyband.table.settings import MOST_DIMS
+
+Matching = Literal["relaxed", "exact"]
+Combination = Literal["sum", "min", "max"]
+Fit = Literal["flat", "centre", "share"]
+Overlap = Literal["overlap", "inside"]
+
+LARGEST_EMPHASIS = 1e150
+
+
+class RankedEngine(Engine[Subscriptions, Publications]):
+    """The k best-scoring subscriptions for each event.
+
+    *Relaxed* matching takes a subscription if any of its parts is met, *exact* matching if all are. A part that is met
+    contributes its weight times its *fit*, and the score is the *combination* of the contributions. Equal scores: the
+    larger id first. Weights are multiplied by the *emphasis* of their dimension when they come in, so that engines and
+    snapshots hold the products alone.
+    """
+
+    family = "ranked"
+    modes = ({"k": 3, "matching": "relaxed"}, {"k": 3, "matching": "exact"})
+    rare_modes: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"k": 2, "combination": "min"},
+        {"k": 2, "combination": "max", "fit": "centre"},
+        {"k": 2, "fit": "share"},
+        {"k": 2, "fit": "centre", "interval": "inside", "matching": "exact"},
+        {"k": 2, "fit": "share", "interval": "inside", "emphasis": (0.5, 0.0, 3.0)},
+    )
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        k: int = 20,
+        matching: Matching = "relaxed",
+        combination: Combination = "sum",
+        emphasis: Sequence[float] | None = None,
+        fit: Fit = "flat",
+        interval: Overlap = "overlap",
+        dims: int | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(settings, **options)
+        check_choice("matching", matching, Matching)
+        check_choice("combination", combination, Combination)
+        check_choice("fit", fit, Fit)
+        check_choice("interval", interval, Overlap)
+        self.k = check_integer("k", k, 1, LARGEST_K)
+        self.matching = matching
+        self.combination = combination
+        self.fit = fit
+        self.interval = interval
+        self.emphasis = None if emphasis is None else _checked_emphasis(emphasis)
+        self._set_dims(dims)
+        self._set_dims(None if self.emphasis is None else len(self.emphasis))
+
+    def _set_dims(self, dims: int | None) -> None:
+        if dims is None:
+            return
+        dims = check_integer("dims", dims, 1, MOST_DIMS)
+        if self.settings.dims not in (None, dims):
+            raise ValueError(
+                f"There are {self.settings.dims} dimensions, and emphasis has a number for each, not {dims}."
+            )
+        self.settings = self.settings._replace(dims=dims)
+
+    def update(self, subscriptions: Source) -> pa.Table:
+        """Let subscriptions ask for something else from now on; answers with an empty table.
+
+        What a row gives, of `lo` with `hi`, `weights` and `budget`, replaces what is registered; what is null stays.
+        """
+        parsed = self._parse(subscriptions, parse_updates)
+        rows = self._admit(parsed, "subscriptions", ~self._registered(parsed.rows.ids), "is not registered")
+        if len(rows.ids):
+            self._replace(revised(self._asked(rows.ids), rows, self.emphasis))
+        return self._schema().empty_table()
+
+    def budgets(self, ids: Ids | None = None) -> pa.Table:
+        """How often these subscriptions may still be answered with, null for ever; without ids all, by id."""
+        rows = self._asked(None if ids is None else self._known(ids, collect=False))
+        left = pa.array(rows.budget, mask=rows.budget == UNLIMITED)
+        table = pa.table({"id": rows.ids.cast(self._id_type("subscriptions id")), "budget": left})
+        return table if ids is not None else table.take(pc.array_sort_indices(rows.ids))
+
+    @abstractmethod
+    def _asked(self, ids: pa.Array | None) -> Subscriptions:
+        """What these subscriptions, or all, ask for now, with what is left of their budgets."""
+
+    def _replace(self, rows: Subscriptions) -> None:
+        """Let registered subscriptions ask for this."""
+        self._unsubscribe(rows.ids)
+        self._subscribe(rows)
+
+    def _parse(self, source: Source, parse: Parse) -> Parsed[Any]:
+        parsed = super()._parse(source, parse)
+        if isinstance(parsed.rows, Subscriptions) and self.emphasis is not None:
+            return parsed._replace(rows=emphasised(parsed.rows, self.emphasis))
+        return parsed
+
+    def _learn_dims(self, rows: Any) -> None:
+        dims = rows.dims if isinstance(rows, Subscriptions) else rows.points.shape[1]
+        if len(rows.ids) and self.settings.dims is None:
+            self.settings = self.settings._replace(dims=dims)
+
+    def _ks(self, rows: Publications) -> Int64s:
+        """How many subscriptions each event asks for."""
+        return np.where(rows.k > 0, rows.k, self.k)
+
+    def _schema(self) -> pa.Schema:
+        return match_schema(self._id_type("publications id"), self._id_type("subscriptions id"))
+
+    def _pass_time(self, rows: Publications) -> None:
+        if len(rows.ts):
+            latest = int(rows.ts.max())
+            self.now = latest if self.now is None else max(self.now, latest)
+
+    def _advance(self, now: int) -> pa.Table:
+        return self._schema().empty_table()
+
+    def _top(self, ids: pa.Array | None) -> pa.Table:
+        raise ValueError("Ranked subscriptions have no standing answer: publish events to see whom they reach.")
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "k": self.k,
+            "matching": self.matching,
+            "combination": self.combination,
+            "emphasis": self.emphasis,
+            "fit": self.fit,
+            "interval": self.interval,
+        }
+
+
+def _checked_emphasis(emphasis: Sequence[float]) -> list[float]:
+    try:
+        plain = [number.as_py() if isinstance(number, pa.Scalar) else number for number in emphasis]
+        given = [float(number) for number in plain if is_number(number)]
+    except (TypeError, OverflowError):
+        plain, given = [None], []
+    if len(given) < len(plain):
+        raise ValueError(f"Emphasis is a list of numbers, one a dimension, not {shorten(emphasis)}.")
+    if not given or not all(0.0 <= number <= LARGEST_EMPHASIS for number in given):
+        raise ValueError(f"Emphasis has a number from 0 to 1e150 for each dimension, not {shorten(emphasis)}.")
+    return given

@@ -1,0 +1,1 @@
+"""Compiled loops of the ranked family, one file per data structure."""

@@ -1,0 +1,149 @@
+"""Words and their weights: a tokeniser for any script, and tf-idf of unit length."""
+
+import hashlib
+import json
+import math
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from skyband.table.write import replacing
+
+FORMAT = "skyband-words"
+VERSION = 1
+APOSTROPHES = "'\u2019\u02bc"
+
+
+def tokenise(text: str) -> list[str]:
+    """The words of a text in order: runs of letters, digits and marks, in one case and one form.
+
+    Apostrophes inside a word are left out of it: "Don't" is one word, "dont".
+    """
+    # Folding the case can undo the normal form, and the apostrophe U+02BC is a letter to Unicode.
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    joined = folded.translate(_JOIN)
+    return "".join(char if _in_word(char) else " " for char in joined).split()
+
+
+_JOIN = {ord(apostrophe): None for apostrophe in APOSTROPHES}
+_CATEGORIES: dict[str, bool] = {}
+
+
+def _in_word(char: str) -> bool:
+    known = _CATEGORIES.get(char)
+    if known is None:
+        known = _CATEGORIES[char] = unicodedata.category(char)[0] in "LMN"
+    return known
+
+
+class Words(NamedTuple):
+    """How many documents there were, and in how many of them each word occurred.
+
+    A word weighs tf · ln(1 + N / df), where an unknown word has df = 1, so that every weight is positive.
+    """
+
+    documents: int
+    frequencies: Mapping[str, int]
+
+    @classmethod
+    def fit(cls, documents: Iterable[Sequence[str]]) -> Self:
+        """Count the words of documents that are already split into words."""
+        n_documents, frequencies = 0, Counter[str]()
+        for tokens in documents:
+            n_documents += 1
+            frequencies.update(set(tokens))
+        return cls(n_documents, dict(frequencies))
+
+    @classmethod
+    def fit_texts(cls, texts: Iterable[str]) -> Self:
+        """Count the words of texts."""
+        return cls.fit(tokenise(text) for text in texts)
+
+    @property
+    def version(self) -> str:
+        """A name for these counts: equal counts have the same, others another."""
+        digest = hashlib.sha256(str(self.documents).encode())
+        for word, n in sorted(self.frequencies.items()):
+            digest.update(f"\0{word}\0{n}".encode())
+        return digest.hexdigest()[:12]
+
+    def updated(self, documents: Iterable[Sequence[str]]) -> Self:
+        """A model that has counted these documents too; this one stays as it is."""
+        more = self.fit(documents)
+        frequencies = Counter(self.frequencies)
+        frequencies.update(more.frequencies)
+        return type(self)(self.documents + more.documents, dict(frequencies))
+
+    def drift(self, newer: Self) -> float:
+        """How far another model would move weights: the change of a word's idf, averaged over the words of its texts.
+
+        It is a share of the average idf there: 0 for a model that weighs alike.
+        """
+        moved = total = 0.0
+        for word, n in newer.frequencies.items():
+            idf = newer.idf(word)
+            moved += n * abs(idf - self.idf(word))
+            total += n * idf
+        return moved / total if total else 0.0
+
+    def tokens(self, text: str) -> list[str]:
+        """The words of a text, in order, repeated as often as they occur."""
+        return tokenise(text)
+
+    def idf(self, word: str) -> float:
+        """How much a word says: the rarer, the more."""
+        return math.log1p(max(self.documents, 1) / self.frequencies.get(word, 1))
+
+    def weigh(self, tokens: Sequence[str]) -> tuple[list[str], list[float]]:
+        """The distinct words in order of first occurrence, and their weights: positive, of unit length."""
+        counts = Counter(tokens)
+        raw = [count * self.idf(word) for word, count in counts.items()]
+        length = math.sqrt(math.fsum(weight * weight for weight in raw))
+        return list(counts), [weight / length for weight in raw]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the counts as JSON, whole or not at all."""
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "counts": self.version,
+            "documents": self.documents,
+            "frequencies": dict(sorted(self.frequencies.items())),
+        }
+        with replacing(Path(path)) as temporary:
+            temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote."""
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ValueError(f"There is no file {os.fspath(path)}.") from None
+        except ValueError:
+            raise ValueError(f"{os.fspath(path)} is not a JSON file of words.") from None
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise ValueError(f"{os.fspath(path)} is not a file of words.")
+        if content.get("version") != VERSION:
+            version = content.get("version")
+            raise ValueError(f"{os.fspath(path)} has version {version} of the format; this is version {VERSION}.")
+        words = cls(_count(content.get("documents"), path), _counts(content.get("frequencies"), path))
+        if content.get("counts", words.version) != words.version:
+            raise ValueError(f"{os.fspath(path)} is damaged: its counts are not those of version {content['counts']}.")
+        return words
+
+
+def _count(value: object, path: str | os.PathLike[str]) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{os.fspath(path)} is damaged: {value!r} is not a count.")
+    return value
+
+
+def _counts(value: object, path: str | os.PathLike[str]) -> dict[str, int]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{os.fspath(path)} is damaged: it has no frequencies.")
+    # A word that occurred in no document would divide by zero.
+    return {word: max(_count(n, path), 1) for word, n in value.items()}

@@ -1,0 +1,1 @@
+"""Continuous top-k: the skeleton of engines over sliding windows, and the parts that they combine."""

@@ -1,0 +1,1 @@
+"""Compiled loops of continuous top-k, one file per data structure."""

@@ -1,0 +1,327 @@
+"""Refilling rows: searches of the store, the k-skyband of everything, and bounds that follow recency or chance.
+
+All of it is rare beside arrivals, so these functions take whole groups of arrays.
+"""
+
+import numpy as np
+
+from skyband.kernels.compile import inlined, kernel
+from skyband.kernels.heap import heap_push, heap_sort, worse
+from skyband.kernels.slots import BLOCK
+from skyband.topk.kernels.band import (
+    BOUND,
+    BOUND_ITEM,
+    ONE_DOMINATOR,
+    SIGN,
+    SIZE,
+    START,
+    Bands,
+    Departed,
+    K,
+    Recency,
+    insert,
+    is_within,
+)
+from skyband.topk.kernels.cpm import Ask, search
+from skyband.topk.kernels.deliveries import Memory
+from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Rules, Steps
+from skyband.topk.kernels.score import PLACE, direction, raw_score, score_run
+from skyband.topk.kernels.term_search import look_up
+from skyband.topk.kernels.workspace import CHANCE, DOMINANCE, RECENT, SCORED, SEARCH, SEARCHED, Desk, Party
+
+
+@inlined
+def cut_of(window_kind: int, window_size: int, now: int, stamps_end: int) -> int:
+    """The largest age that is over, in the unit of the window; the least integer where nothing ends."""
+    if window_kind == UNBOUNDED:
+        return -LARGEST - 1
+    return (now if window_kind == TIME else stamps_end - 1) - window_size
+
+
+@inlined
+def _cut(rules: Rules, slot: int, steps: Steps, step: int) -> int:
+    return cut_of(rules.window_kind[slot], rules.window_size[slot], steps.now[step], steps.stamps_end[step])
+
+
+@inlined
+def capacity_of(keeps: int, sign: float, depth: int) -> int:
+    """How many entries a row may have; 0 for one that evicts by dominance.
+
+    The k most recent matches of a Boolean subscription are all that dominance leaves.
+    """
+    return 0 if keeps == DOMINANCE or sign == 0.0 else depth
+
+
+@kernel
+def _put(
+    bands: Bands,
+    slot: int,
+    capacity: int,
+    score: float,
+    item: int,
+    recency: Recency,
+    departed: Departed,
+    memory: Memory,
+    turn: int,
+) -> bool:
+    """Offer a candidate to the row; says whether the row took it."""
+    return insert(bands, slot, capacity, score, item, recency, departed, memory, turn) >= 0
+
+
+@inlined
+def _score_of(party: Party, published: Published, slot: int, index: int, desk: Desk) -> float:
+    score_run(party.questions, slot, published.contents, index, index + 1, desk.said, desk.run)
+    return raw_score(party.questions.kinds[slot // BLOCK], desk.run[0])
+
+
+@inlined
+def slackened(key: float, slack: float) -> float:
+    """A key that is worse by a share of it."""
+    return key + slack * abs(key)
+
+
+@kernel
+def n_within(bands: Bands, slot: int, slack: float) -> int:
+    """How many entries of a row are at most so much worse than the k-th."""
+    scores, start, sign = bands.score, bands.head[slot, START], bands.gauge[slot, SIGN]
+    n, size = bands.head[slot, K], bands.head[slot, SIZE]
+    bound = slackened(sign * scores[start + n - 1], slack)
+    while n < size and sign * scores[start + n] <= bound:
+        n += 1
+    return n
+
+
+@kernel
+def _seek(party: Party, published: Published, ask: Ask, desk: Desk) -> int:
+    """Put the best that is asked for into the heap; returns how many there are."""
+    questions = party.questions
+    if questions.kinds[ask.slot // BLOCK] == PLACE:
+        return look_up(desk.pages, questions, published, ask, desk.lookup, desk.heap)
+    return search(desk.shelves, questions, published, ask, desk.frontier, desk.heap)
+
+
+@kernel
+def _take_in(party: Party, published: Published, slot: int, n_kept: int, desk: Desk) -> None:
+    """Offer what was found to the row, which is bounded there."""
+    rules, bands, habit, live, heap = party.rules, party.bands, party.habit, published.live, desk.heap
+    base, departed, memory, turn = live.base, desk.departed, desk.memory, party.turn[slot]
+    sign, window_kind = bands.gauge[slot, SIGN], rules.window_kind[slot]
+    recency, capacity = Recency(live.stamp, base, False), capacity_of(habit.keeps, sign, habit.depth[slot])
+    ages = live.ts if window_kind == TIME else live.stamp
+    bands.gauge[slot, BOUND] = np.inf
+    for i in range(n_kept):
+        index = heap.items[i]
+        # The key of a Boolean subscription is 0 whatever the score, so the score is computed once more.
+        score = sign * heap.keys[i] if sign != 0.0 else _score_of(party, published, slot, index, desk)
+        taken = _put(bands, slot, capacity, score, index + base, recency, departed, memory, turn)
+        if taken and window_kind != UNBOUNDED:
+            rules.oldest[slot] = min(rules.oldest[slot], ages[index])
+    if n_kept > 0 and sign != 0.0:
+        bands.gauge[slot, BOUND] = heap.keys[n_kept - 1]
+        bands.head[slot, BOUND_ITEM] = heap.items[n_kept - 1] + base
+
+
+@kernel
+def _search_store(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+    """Search everything live for what comes after the row's last entry, as much as the row lacks to its depth.
+
+    The bound is the last that was found, if that was as many as sought.
+    """
+    rules, bands, habit, live, heap = party.rules, party.bands, party.habit, published.live, desk.heap
+    stamps, base = live.stamp, live.base
+    sign, size, window_kind = bands.gauge[slot, SIGN], bands.head[slot, SIZE], rules.window_kind[slot]
+    last_key, last_stamp = -np.inf, LARGEST
+    if size > 0:
+        last = bands.head[slot, START] + size - 1
+        last_key, last_stamp = sign * bands.score[last], stamps[bands.item[last] - base]
+    limit, hi, cut = rules.limit[slot], steps.end[step], _cut(rules, slot, steps, step)
+    want = (habit.depth[slot] if habit.slack == 0.0 else bands.head[slot, K]) - size
+    ask = Ask(slot, hi, cut, want, window_kind, sign, limit, last_key, last_stamp)
+    n_kept = _seek(party, published, ask, desk)
+    desk.counts[SEARCHED] += 1
+    _take_in(party, published, slot, n_kept, desk)
+    if n_kept < want or sign == 0.0:
+        bands.gauge[slot, BOUND] = np.inf
+    elif habit.slack > 0.0:
+        bound, more = slackened(heap.keys[n_kept - 1], habit.slack), habit.depth[slot] - bands.head[slot, K]
+        last_key, last_stamp = heap.keys[n_kept - 1], stamps[heap.items[n_kept - 1]]
+        ask = Ask(slot, hi, cut, more, window_kind, sign, min(limit, bound), last_key, last_stamp)
+        n_kept = _seek(party, published, ask, desk)
+        _take_in(party, published, slot, n_kept, desk)
+        if n_kept < more:
+            bands.gauge[slot, BOUND], bands.head[slot, BOUND_ITEM] = bound, -1
+
+
+@kernel
+def _fill_undominated(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+    """The row of everything live: from the newest back, whatever k newer ones do not dominate."""
+    questions, rules, bands, _, _ = party
+    contents, live = published
+    kind, sign, limit = questions.kinds[slot // BLOCK], bands.gauge[slot, SIGN], rules.limit[slot]
+    k = bands.head[slot, K]
+    heap, scores, found = desk.heap, desk.run, desk.publication
+    ages = live.ts if rules.window_kind[slot] == TIME else live.stamp
+    cut = _cut(rules, slot, steps, step)
+    score_run(questions, slot, contents, live.head, steps.end[step], desk.said, scores)
+    desk.counts[SCORED] += max(steps.end[step] - live.head, 0)
+    desk.counts[SEARCHED] += 1
+    bands.gauge[slot, BOUND] = np.inf
+    n_kept, n_found = 0, 0
+    for stamp in range(steps.stamps_end[step] - 1, live.floor - 1, -1):
+        index = live.timeline[stamp - live.origin] - live.base
+        if ages[index] <= cut:
+            break
+        directed = scores[index - live.head]
+        if directed == np.inf or direction(kind) * raw_score(kind, directed) > limit:
+            continue
+        key = sign * raw_score(kind, directed)
+        if n_kept == k and not worse(heap.keys[0], heap.stamps[0], key, stamp):
+            # A tie is dominated too: the k kept ones are newer.
+            continue
+        n_kept = heap_push(heap, n_kept, k, key, stamp, index)
+        found[n_found] = index
+        n_found += 1
+    recency, turn = Recency(live.stamp, live.base, True), party.turn[slot]
+    for i in range(n_found - 1, -1, -1):
+        score = raw_score(kind, scores[found[i] - live.head])
+        _put(bands, slot, 0, score, found[i] + live.base, recency, desk.departed, desk.memory, turn)
+        if rules.window_kind[slot] != UNBOUNDED:
+            rules.oldest[slot] = min(rules.oldest[slot], ages[found[i]])
+
+
+@inlined
+def position_of(bands: Bands, slot: int, item: int) -> int:
+    """The position of an item in the row, or -1."""
+    items, start = bands.item, bands.head[slot, START]
+    for i in range(bands.head[slot, SIZE]):
+        if items[start + i] == item:
+            return i
+    return -1
+
+
+@kernel
+def _recent_bound(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+    """Set the bound to the k-th best of the most recent publications, and take those k into the row."""
+    questions, rules, bands, habit, _ = party
+    contents, live = published
+    kind, sign, limit = questions.kinds[slot // BLOCK], bands.gauge[slot, SIGN], rules.limit[slot]
+    k = bands.head[slot, K]
+    heap = desk.heap
+    ages = live.ts if rules.window_kind[slot] == TIME else live.stamp
+    cut = _cut(rules, slot, steps, step)
+    n_kept = 0
+    first = max(live.floor, steps.stamps_end[step] - habit.n_recent)
+    lowest = steps.end[step]
+    for stamp in range(first, steps.stamps_end[step]):
+        lowest = min(lowest, live.timeline[stamp - live.origin] - live.base)
+    score_run(questions, slot, contents, lowest, steps.end[step], desk.said, desk.run)
+    desk.counts[SCORED] += steps.end[step] - lowest
+    for stamp in range(first, steps.stamps_end[step]):
+        index = live.timeline[stamp - live.origin] - live.base
+        directed = desk.run[index - lowest]
+        if ages[index] > cut and directed != np.inf and direction(kind) * raw_score(kind, directed) <= limit:
+            n_kept = heap_push(heap, n_kept, k, sign * raw_score(kind, directed), stamp, index)
+    heap_sort(heap, n_kept)
+    bands.gauge[slot, BOUND] = np.inf
+    recency, turn = Recency(live.stamp, live.base, False), party.turn[slot]
+    for i in range(n_kept):
+        index = heap.items[i]
+        if position_of(bands, slot, index + live.base) < 0:
+            score = _score_of(party, published, slot, index, desk)
+            _put(bands, slot, 0, score, index + live.base, recency, desk.departed, desk.memory, turn)
+            if rules.window_kind[slot] != UNBOUNDED:
+                rules.oldest[slot] = min(rules.oldest[slot], ages[index])
+    if n_kept == k and sign != 0.0:
+        bands.gauge[slot, BOUND] = heap.keys[k - 1]
+        bands.head[slot, BOUND_ITEM] = heap.items[k - 1] + live.base
+
+
+@kernel
+def follow_recent(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+    """Bring the bound to the k-th best of the most recent publications, from the row if that can tell."""
+    bands, habit, live = party.bands, party.habit, published.live
+    items, scores, start, k = bands.item, bands.score, bands.head[slot, START], bands.head[slot, K]
+    recency = Recency(live.stamp, live.base, False)
+    first = steps.stamps_end[step] - habit.n_recent
+    n_recent, at, oldest = 0, start, LARGEST
+    while at < start + bands.head[slot, SIZE] and n_recent < k:
+        stamp = live.stamp[items[at] - live.base]
+        if stamp >= first and is_within(bands, slot, bands.gauge[slot, SIGN] * scores[at], items[at], recency):
+            n_recent += 1
+            oldest = min(oldest, stamp)
+        at += 1
+    if n_recent == k and bands.gauge[slot, SIGN] != 0.0:
+        bands.gauge[slot, BOUND] = bands.gauge[slot, SIGN] * scores[at - 1]
+        bands.head[slot, BOUND_ITEM] = items[at - 1]
+    elif bands.gauge[slot, BOUND] < np.inf:
+        _recent_bound(party, published, slot, step, steps, desk)
+        oldest = LARGEST
+        if bands.gauge[slot, BOUND] < np.inf:
+            for i in range(k):
+                oldest = min(oldest, desk.heap.stamps[i])
+    habit.watch[slot] = oldest
+
+
+@inlined
+def _share_left(rules: Rules, slot: int, live: Live, index: int, now: int, stamps_end: int) -> float:
+    """How much of its life a publication has ahead of it, in the slot's window."""
+    if rules.window_kind[slot] == UNBOUNDED:
+        return 1.0
+    spent = now - live.ts[index] if rules.window_kind[slot] == TIME else stamps_end - 1 - live.stamp[index]
+    return max(0.0, 1.0 - spent / rules.window_size[slot])
+
+
+@kernel
+def _drop_hopeless(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+    """Let go of the entries behind the target that have too small a chance to enter the top."""
+    rules, bands, odds, live = party.rules, party.bands, party.habit.odds, published.live
+    scores, items, states, start = bands.score, bands.item, bands.state, bands.head[slot, START]
+    to = start + odds.target[slot]
+    for at in range(to, start + bands.head[slot, SIZE]):
+        n_dominators = states[at] // ONE_DOMINATOR
+        share = _share_left(rules, slot, live, items[at] - live.base, steps.now[step], steps.stamps_end[step])
+        part = min(int(share * odds.n_shares), odds.n_shares - 1)
+        most = odds.ranks[odds.first_rank[slot] + n_dominators * odds.n_shares + part]
+        if at - start - n_dominators <= most:
+            scores[to], items[to], states[to] = scores[at], items[at], states[at]
+            to += 1
+    bands.head[slot, SIZE] = to - start
+
+
+@kernel
+def follow_chance(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+    """Keep about as many entries within the bound as have a chance; a bound that lets in too few opens again.
+
+    How far it opens is guessed from the row: as if scores went on to lie as densely as in its second half.
+    """
+    bands, odds = party.bands, party.habit.odds
+    size, start, sign = bands.head[slot, SIZE], bands.head[slot, START], bands.gauge[slot, SIGN]
+    target = odds.target[slot]
+    n_within = 0
+    while n_within < size and sign * bands.score[start + n_within] <= bands.gauge[slot, BOUND]:
+        n_within += 1
+    if n_within > odds.high[slot]:
+        last = start + target - 1
+        bands.gauge[slot, BOUND], bands.head[slot, BOUND_ITEM] = sign * bands.score[last], bands.item[last]
+        _drop_hopeless(party, published, slot, step, steps, desk)
+    elif n_within < odds.low[slot] and bands.gauge[slot, BOUND] < np.inf:
+        bands.gauge[slot, BOUND] = np.inf
+        if n_within >= 4:
+            worst, middle = sign * bands.score[start + n_within - 1], sign * bands.score[start + n_within // 2 - 1]
+            if worst > middle:
+                spread = (worst - middle) / (n_within - n_within // 2)
+                bands.gauge[slot, BOUND] = worst + spread * (target - n_within)
+        bands.head[slot, BOUND_ITEM] = -1
+
+
+@kernel
+def refill(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+    """Search for a row that is new, or has become too short."""
+    habit = party.habit
+    if party.bands.gauge[slot, SIGN] == 0.0 or habit.bounded_by == SEARCH or habit.bounded_by == CHANCE:
+        _search_store(party, published, slot, step, steps, desk)
+    else:
+        _fill_undominated(party, published, slot, step, steps, desk)
+        if habit.bounded_by == RECENT:
+            _recent_bound(party, published, slot, step, steps, desk)
+            follow_recent(party, published, slot, step, steps, desk)

@@ -1,0 +1,299 @@
+"""Scores of a block of subscriptions for a few publications, and of one subscription for a run of publications.
+
+A block is `BLOCK` slots of one kind; its numbers lie dimension by dimension, so the inner loops run over contiguous
+slots. What comes out is the *directed* score, smaller is better: the distance (squared for EUCLIDEAN: the root is taken
+of the few that matter), the negated sum, cosine or place-and-words score; +inf where a publication does not match.
+The additions happen in the order of `skyband.topk.score`, so the results are equal to the last bit.
+
+Inner loops run over slices by an index that starts at 0: the compiler cannot see that `block * BLOCK + i` is not
+negative, checks each access for Python's indexing from the end, and does not vectorise.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.compile import inlined, kernel
+from skyband.kernels.slots import BLOCK
+
+EUCLIDEAN = 0
+CHEBYSHEV = 1
+SUM = 2
+COSINE = 3
+PLACE = 4
+
+
+class Questions(NamedTuple):
+    """What subscriptions ask. Arrays that a family has no use for are empty.
+
+    `centre` and `weight` are (block, dimension, slot within block); `norm` and `alpha` are by slot, as are `signature`
+    (a bit for each term, hashed), `term_start` and `term_count`, which point into `terms` and `term_weights`.
+    """
+
+    kinds: Int8s
+    centre: Floats
+    weight: Floats
+    norm: Floats
+    alpha: Floats
+    signature: Int64s
+    term_start: Int64s
+    term_count: Int64s
+    terms: Int64s
+    term_weights: Floats
+
+
+class Contents(NamedTuple):
+    """What publications say, in order of arrival: `point` is (dimension, publication), the rest by publication."""
+
+    point: Floats
+    norm: Floats
+    signature: Int64s
+    term_start: Int64s
+    term_count: Int64s
+    terms: Int64s
+    term_weights: Floats
+    diagonal: float
+
+
+@inlined
+def raw_score(kind: int, directed: float) -> float:
+    """The score a user sees."""
+    if kind == EUCLIDEAN:
+        return np.sqrt(directed)
+    return directed if kind == CHEBYSHEV else -directed
+
+
+@inlined
+def direction(kind: int) -> float:
+    """1 where smaller scores are better, -1 where larger ones are."""
+    return 1.0 if kind <= CHEBYSHEV else -1.0
+
+
+@inlined
+def gate_of(kind: int, key: float) -> float:
+    """A bound on directed scores that no candidate with this key, or a better one, exceeds."""
+    if kind == EUCLIDEAN:
+        return key * key * (1.0 + 1e-14) + 1e-300 if key >= 0.0 else -np.inf
+    return key
+
+
+@inlined
+def relevance_of(
+    terms: Int64s,
+    weights: Floats,
+    start: int,
+    end: int,
+    said: Floats,
+) -> float:
+    """The sum over the shared terms, or -1 where there is none."""
+    relevance = 0.0
+    shares = False
+    for at in range(start, end):
+        weight = said[terms[at]]
+        if weight > 0.0:
+            shares = True
+            relevance += weights[at] * weight
+    return relevance if shares else -1.0
+
+
+@inlined
+def place_score(alpha: float, dx: float, dy: float, diagonal: float, relevance: float) -> float:
+    """The directed score of a publication so far away, with this relevance."""
+    nearness = 1.0 - np.sqrt(dx * dx + dy * dy) / diagonal
+    return -(alpha * nearness + (1.0 - alpha) * relevance)
+
+
+@inlined
+def say(contents: Contents, publication: int, said: Floats) -> None:
+    """Write a publication's weights at its terms."""
+    terms, weights, start = contents.terms, contents.term_weights, contents.term_start[publication]
+    for at in range(start, start + contents.term_count[publication]):
+        said[terms[at]] = weights[at]
+
+
+@inlined
+def unsay(contents: Contents, publication: int, said: Floats) -> None:
+    """Take them back."""
+    terms, start = contents.terms, contents.term_start[publication]
+    for at in range(start, start + contents.term_count[publication]):
+        said[terms[at]] = 0.0
+
+
+@inlined
+def _score_points(
+    kind: int,
+    centre: Floats,
+    weight: Floats,
+    norm: Floats,
+    contents: Contents,
+    publication: int,
+    directed: Floats,
+) -> None:
+    for i in range(BLOCK):
+        directed[i] = 0.0
+    for j in range(len(centre)):
+        x = contents.point[j, publication]
+        if kind == EUCLIDEAN:
+            for i in range(BLOCK):
+                difference = x - centre[j, i]
+                directed[i] += difference * difference
+        elif kind == CHEBYSHEV:
+            for i in range(BLOCK):
+                directed[i] = max(directed[i], weight[j, i] * abs(x - centre[j, i]))
+        else:
+            for i in range(BLOCK):
+                directed[i] += centre[j, i] * x
+    if kind == SUM:
+        for i in range(BLOCK):
+            directed[i] = -directed[i]
+    elif kind == COSINE:
+        for i in range(BLOCK):
+            lengths = norm[i] * contents.norm[publication]
+            directed[i] = -(directed[i] / lengths) if lengths > 0.0 else -0.0
+
+
+@kernel
+def _score_places(
+    questions: Questions,
+    block: int,
+    contents: Contents,
+    publication: int,
+    said: Floats,
+    directed: Floats,
+) -> None:
+    x, y = contents.point[0, publication], contents.point[1, publication]
+    signature, diagonal = contents.signature[publication], contents.diagonal
+    slots = slice(block * BLOCK, (block + 1) * BLOCK)
+    signatures, centre, alpha = questions.signature[slots], questions.centre[block], questions.alpha[slots]
+    start, n_terms = questions.term_start[slots], questions.term_count[slots]
+    terms, weights = questions.terms, questions.term_weights
+    say(contents, publication, said)
+    for i in range(BLOCK):
+        directed[i] = np.inf
+        if signatures[i] & signature != 0:
+            relevance = relevance_of(terms, weights, start[i], start[i] + n_terms[i], said)
+            if relevance >= 0.0:
+                directed[i] = place_score(alpha[i], x - centre[0, i], y - centre[1, i], diagonal, relevance)
+    unsay(contents, publication, said)
+
+
+@inlined
+def score_pair(
+    kind: int,
+    centre: Floats,
+    weight: Floats,
+    norm: float,
+    point: Floats,
+    point_norm: float,
+) -> float:
+    """The directed score of one point for one subscription, both vectors given by dimension; not for PLACE."""
+    directed = 0.0
+    if kind == EUCLIDEAN:
+        for j in range(len(point)):
+            difference = point[j] - centre[j]
+            directed += difference * difference
+    elif kind == CHEBYSHEV:
+        for j in range(len(point)):
+            directed = max(directed, weight[j] * abs(point[j] - centre[j]))
+    else:
+        for j in range(len(point)):
+            directed += centre[j] * point[j]
+        if kind == SUM:
+            directed = -directed
+        else:
+            lengths = norm * point_norm
+            directed = -(directed / lengths) if lengths > 0.0 else -0.0
+    return directed
+
+
+@kernel
+def score_tile(
+    questions: Questions,
+    block: int,
+    contents: Contents,
+    lo: int,
+    hi: int,
+    said: Floats,
+    directed: Floats,
+) -> None:
+    """Directed scores of the publications lo to hi for the slots of a block, a row of `directed` each.
+
+    `said` is scratch as long as the vocabulary, all zero before and after.
+    """
+    kind = questions.kinds[block]
+    if kind == PLACE:
+        for row in range(hi - lo):
+            _score_places(questions, block, contents, lo + row, said, directed[row])
+        return
+    centre, weight = questions.centre[block], questions.weight[block]
+    norm = questions.norm[block * BLOCK : (block + 1) * BLOCK]
+    for row in range(hi - lo):
+        _score_points(kind, centre, weight, norm, contents, lo + row, directed[row])
+
+
+@kernel
+def score_run(
+    questions: Questions,
+    slot: int,
+    contents: Contents,
+    lo: int,
+    hi: int,
+    said: Floats,
+    directed: Floats,
+) -> None:
+    """Directed scores of the publications lo to hi for one slot, written from index 0; `said` as in `score_tile`."""
+    block, i = slot // BLOCK, slot % BLOCK
+    kind = questions.kinds[block]
+    if kind == PLACE:
+        _place_run(questions, slot, contents, lo, hi, said, directed)
+        return
+    for p in range(hi - lo):
+        directed[p] = 0.0
+    for j in range(contents.point.shape[0]):
+        c, point = questions.centre[block, j, i], contents.point[j, lo:hi]
+        if kind == EUCLIDEAN:
+            for p in range(hi - lo):
+                difference = point[p] - c
+                directed[p] += difference * difference
+        elif kind == CHEBYSHEV:
+            weight = questions.weight[block, j, i]
+            for p in range(hi - lo):
+                directed[p] = max(directed[p], weight * abs(point[p] - c))
+        else:
+            for p in range(hi - lo):
+                directed[p] += c * point[p]
+    if kind == SUM:
+        for p in range(hi - lo):
+            directed[p] = -directed[p]
+    elif kind == COSINE:
+        for p in range(hi - lo):
+            lengths = questions.norm[slot] * contents.norm[lo + p]
+            directed[p] = -(directed[p] / lengths) if lengths > 0.0 else -0.0
+
+
+@kernel
+def _place_run(
+    questions: Questions,
+    slot: int,
+    contents: Contents,
+    lo: int,
+    hi: int,
+    said: Floats,
+    directed: Floats,
+) -> None:
+    block, i = slot // BLOCK, slot % BLOCK
+    x, y, alpha = questions.centre[block, 0, i], questions.centre[block, 1, i], questions.alpha[slot]
+    start, end = questions.term_start[slot], questions.term_start[slot] + questions.term_count[slot]
+    terms, weights, signature = questions.terms, questions.term_weights, questions.signature[slot]
+    signatures, point, diagonal = contents.signature[lo:hi], contents.point, contents.diagonal
+    for p in range(hi - lo):
+        directed[p] = np.inf
+        if signature & signatures[p] != 0:
+            # The additions must run in the subscription's own order, so it is the publication that is spread out.
+            say(contents, lo + p, said)
+            relevance = relevance_of(terms, weights, start, end, said)
+            if relevance >= 0.0:
+                dx, dy = point[0, lo + p] - x, point[1, lo + p] - y
+                directed[p] = place_score(alpha, dx, dy, diagonal, relevance)
+            unsay(contents, lo + p, said)

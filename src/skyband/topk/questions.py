@@ -1,0 +1,168 @@
+"""What subscriptions ask and what they admit, by slot, as the kernels want it."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.slots import BLOCK, grown
+from skyband.table import Windows
+from skyband.topk.kernels.scan import LARGEST, UNBOUNDED, Rules
+from skyband.topk.kernels.score import Questions
+from skyband.topk.roster import Roster
+from skyband.topk.rows import TopSubscriptions
+from skyband.topk.store import WIDEST
+
+# 1 where smaller scores of a kind are better, -1 where larger ones are.
+WAYS = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
+
+
+class Asked(NamedTuple):
+    """Subscriptions as the kernels want them: kinds and vectors by row, terms as lists laid end to end."""
+
+    kinds: Int8s
+    points: Floats
+    weights: Floats
+    norms: Floats
+    alphas: Floats
+    signatures: Int64s
+    offsets: Int64s
+    terms: Int64s
+    term_weights: Floats
+
+
+def _no_questions(dims: int, weighted_dims: int) -> Questions:
+    empty, integers = np.zeros(0), np.zeros(0, np.int64)
+    return Questions(
+        kinds=np.zeros(0, np.int8),
+        centre=np.zeros((0, dims, BLOCK)),
+        weight=np.zeros((0, weighted_dims, BLOCK)),
+        norm=empty,
+        alpha=empty,
+        signature=integers,
+        term_start=integers,
+        term_count=integers,
+        terms=integers,
+        term_weights=empty,
+    )
+
+
+def _no_rules() -> Rules:
+    numbers, integers = np.zeros(0), np.zeros(0, np.int64)
+    return Rules(
+        gate=numbers,
+        limit=numbers,
+        window_kind=np.zeros(0, np.int8),
+        window_size=integers,
+        oldest=integers,
+        due=np.zeros((0, 2), np.int64),
+    )
+
+
+def signs(rows: TopSubscriptions, kinds: Int8s) -> Floats:
+    """1 where smaller scores are better, -1 where larger ones are, 0 for Boolean subscriptions, ranked by recency."""
+    return np.where(np.isnan(rows.threshold), WAYS[kinds], 0.0)
+
+
+class Inquiry:
+    """The questions and the rules of a roster's subscriptions."""
+
+    def __init__(self, roster: Roster) -> None:
+        self.roster = roster
+        self.rules = _no_rules()
+        self.questions = _no_questions(0, 0)
+        self._n_terms = 0
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(array.nbytes for array in self.rules)
+
+    def write(self, rows: TopSubscriptions, asked: Asked, slots: Int64s) -> None:
+        """Write down what new slots ask."""
+        limits = np.where(np.isnan(rows.threshold), np.inf, WAYS[asked.kinds] * rows.threshold)
+        self._write_rules(rows.window, slots, limits)
+        self._write_questions(asked, slots)
+
+    def _write_rules(self, windows: Windows, slots: Int64s, limits: Floats) -> None:
+        have, n_slots = len(self.rules.gate), self.roster.slots.n_slots
+        due = grown(self.rules.due, self.roster.slots.n_blocks)
+        self.rules = Rules._make([*(grown(array, n_slots) for array in self.rules[:-1]), due])
+        self.rules.gate[have:] = -np.inf
+        self.rules.oldest[have:] = LARGEST
+        self.rules.due[have // BLOCK :] = LARGEST
+        self.rules.limit[slots] = limits
+        self.rules.window_kind[slots] = windows.kind
+        self.rules.window_size[slots] = np.minimum(windows.size, WIDEST)
+
+    def _write_questions(self, asked: Asked, slots: Int64s) -> None:
+        into = self._reserve_questions(asked)
+        block, i = slots // BLOCK, slots % BLOCK
+        into.centre[block, :, i] = asked.points
+        into.weight[block, :, i] = asked.weights
+        into.norm[slots], into.alpha[slots], into.signature[slots] = (
+            asked.norms,
+            asked.alphas,
+            asked.signatures,
+        )
+        into.term_start[slots] = self._n_terms + asked.offsets[:-1]
+        into.term_count[slots] = np.diff(asked.offsets)
+        end = self._n_terms + len(asked.terms)
+        into.terms[self._n_terms : end] = asked.terms
+        into.term_weights[self._n_terms : end] = asked.term_weights
+        self._n_terms = end
+
+    def _reserve_questions(self, asked: Asked) -> Questions:
+        slots = self.roster.slots
+        before = self.questions
+        if not len(before.kinds):
+            before = _no_questions(asked.points.shape[1], asked.weights.shape[1])
+        n_terms = self._n_terms + len(asked.terms)
+        by_slot: dict[str, Any] = {
+            name: grown(getattr(before, name), slots.n_slots)
+            for name in ("norm", "alpha", "signature", "term_start", "term_count")
+        }
+        self.questions = before._replace(
+            kinds=slots.kinds,
+            centre=grown(before.centre, slots.n_blocks),
+            weight=grown(before.weight, slots.n_blocks),
+            terms=grown(before.terms, n_terms),
+            term_weights=grown(before.term_weights, n_terms),
+            **by_slot,
+        )
+        return self.questions
+
+    def remove(self, slots: Int64s) -> None:
+        """Forget what slots asked, once they are given up."""
+        self.rules.gate[slots] = -np.inf
+        self.rules.oldest[slots] = LARGEST
+        self.rules.window_kind[slots] = UNBOUNDED
+        self._drop_terms()
+
+    def _drop_terms(self) -> None:
+        """Lay the terms end to end again once most of them belong to nobody."""
+        if self._n_terms < 4096:
+            return
+        slots = np.flatnonzero(self.roster.slots.used)
+        lengths = self.questions.term_count[slots]
+        if 2 * int(lengths.sum()) > self._n_terms:
+            return
+        ends = np.cumsum(lengths)
+        places = np.repeat(self.questions.term_start[slots] - (ends - lengths), lengths) + np.arange(lengths.sum())
+        self._n_terms = len(places)
+        self.questions.terms[: self._n_terms] = self.questions.terms[places]
+        self.questions.term_weights[: self._n_terms] = self.questions.term_weights[places]
+        self.questions.term_start[slots] = ends - lengths
+
+    def windows(self, slots: Int64s) -> Windows:
+        """The windows of these slots."""
+        return Windows(self.rules.window_kind[slots], self.rules.window_size[slots])
+
+    def widest(self, slots: Int64s) -> Floats:
+        """The worst scores that may ever be in the tops of these slots: the threshold, or else an infinite one."""
+        ways: Floats = WAYS[self.questions.kinds[slots // BLOCK]]
+        return ways * self.rules.limit[slots]
+
+    def thresholds(self, slots: Int64s, signs: Floats) -> Floats:
+        """The thresholds as they were given; NaN for a subscription that is not Boolean."""
+        ways, limits = WAYS[self.questions.kinds[slots // BLOCK]], self.rules.limit[slots]
+        return np.where(signs == 0.0, ways * limits, np.nan)

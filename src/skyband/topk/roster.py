@@ -1,0 +1,87 @@
+"""The roster: who subscribes, in which slot, and in whose turn changes are told."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.idmap import IdMap
+from skyband.kernels.slots import Slots, grown
+
+
+class Pool(NamedTuple):
+    """Rows of entries in a pool: row i has `n[i]` entries from `start[i]` on."""
+
+    start: Int64s
+    n: Int64s
+    item: Int64s
+    score: Floats
+
+
+def laid_out(start: Int64s, n: Int64s) -> tuple[Int64s, Int64s]:
+    """Where the entries of rows lie that have `n[i]` of them from `start[i]` on, and the place of each in its row."""
+    place = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
+    return np.repeat(start, n) + place, place
+
+
+class Deliveries(NamedTuple):
+    """What was delivered to whom: pairs of slot and item."""
+
+    slot: Int64s
+    item: Int64s
+
+    def joined(self, other: Self) -> Self:
+        """Those of both."""
+        return type(self)(np.concatenate([self.slot, other.slot]), np.concatenate([self.item, other.item]))
+
+
+class Roster:
+    """Subscriptions' slots and ids. A turn counts subscriptions and is never given again, unlike a slot."""
+
+    def __init__(self) -> None:
+        self.slots = Slots()
+        self.ids = IdMap()
+        self.turn = np.zeros(0, np.int64)
+        self._n_turns = 0
+
+    @property
+    def n_bytes(self) -> int:
+        return self.ids.n_bytes + self.turn.nbytes
+
+    def in_turn(self) -> Int64s:
+        """The slots in use, in the order they subscribed."""
+        slots = np.flatnonzero(self.slots.used)
+        return slots[np.argsort(self.turn[slots], kind="stable")]
+
+    def enlist(self, ids: pa.Array, kinds: Int8s) -> Int64s:
+        """Slots for new subscriptions."""
+        slots = self.slots.take(kinds)
+        self.turn = grown(self.turn, self.slots.n_slots)
+        self.ids.add(ids, slots)
+        self.turn[slots] = self._n_turns + np.arange(len(slots))
+        self._n_turns += len(slots)
+        return slots
+
+    def dismiss(self, slots: Int64s) -> None:
+        """Give up slots."""
+        self.ids.remove(slots)
+        self.slots.give(slots)
+
+    def ranking(self, schema: pa.Schema, slots: Int64s, tops: Pool, items: IdMap, base: int) -> pa.Table:
+        """The tops of these slots, each `n` entries of the pool from `start` on."""
+        at, place = laid_out(tops.start, tops.n)
+        if not len(at):
+            return schema.empty_table()
+        columns = [
+            self.ids.ids(np.repeat(slots, tops.n)),
+            pa.array(place + 1, pa.int32()),
+            items.ids(tops.item[at] - base),
+            pa.array(tops.score[at]),
+        ]
+        return pa.Table.from_arrays(columns, schema=schema)
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        self.slots.check()
+        self.ids.check()

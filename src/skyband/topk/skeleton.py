@@ -1,0 +1,346 @@
+"""The skeleton of continuous top-k: what every engine over sliding windows does alike, whatever it keeps and prunes.
+
+Arrivals are put into the store, late ones dropped and counted, steps laid out, changes told, snapshots taken. What an
+engine adds is how it works through the steps: which subscriptions it looks at, and what it keeps for each.
+"""
+
+from abc import abstractmethod
+from itertools import pairwise
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.contract import Engine, Horizon, pack, take, unpack
+from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.kernels.heap import make_heap
+from skyband.kernels.idmap import IdMap
+from skyband.table import change_schema, ranking_schema, staircase_schema
+from skyband.topk.change_log import Members, Telling
+from skyband.topk.kernels.gate import FOR_EVER, Kept, Stairs, read_gates, read_stairs
+from skyband.topk.kernels.scan import COUNT, TIME, Steps
+from skyband.topk.questions import Asked, Inquiry
+from skyband.topk.roster import Deliveries, Pool, Roster
+from skyband.topk.rows import TimedPublications, TopSubscriptions
+from skyband.topk.store import Arrivals, Store, by_recency
+
+SubscriptionsT = TypeVar("SubscriptionsT", bound=TopSubscriptions)
+PublicationsT = TypeVar("PublicationsT", bound=TimedPublications)
+
+
+class Rows(Members, Protocol):
+    """What an engine keeps for each subscription."""
+
+    @property
+    def n_bytes(self) -> int: ...
+
+    def ks(self, slots: Int64s) -> Int64s:
+        """How many publications each slot asks for."""
+
+    def signs(self, slots: Int64s) -> Floats:
+        """1 where smaller scores are better, -1 where larger ones are, 0 for Boolean subscriptions."""
+
+    def remove(self, slots: Int64s) -> None:
+        """Give up slots and their rows."""
+
+    def pool(self, slots: Int64s) -> Pool:
+        """All entries of these slots, in the order of their tops."""
+
+    def ranking(self, schema: pa.Schema, slots: Int64s, items: IdMap, base: int) -> pa.Table:
+        """The tops of these slots."""
+
+    def delivered(self, slots: Int64s) -> Deliveries:
+        """What was delivered and may yet be told of, but for the tops, which tell of themselves."""
+
+
+class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, PublicationsT]):
+    """Top-k over sliding windows: time goes on, publications come and go, rows are worked through."""
+
+    subscriptions: type[SubscriptionsT]
+    publications: type[PublicationsT]
+    _rows: Rows
+    _inquiry: Inquiry
+    _telling: Telling
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.horizon = Horizon().widened(self.settings.window)
+        self._store: Store | None = None
+
+    @abstractmethod
+    def _asked(self, rows: SubscriptionsT) -> Asked: ...
+
+    @abstractmethod
+    def _arrivals(self, rows: PublicationsT) -> Arrivals: ...
+
+    @abstractmethod
+    def _subscriptions_of(self, slots: Int64s) -> SubscriptionsT: ...
+
+    @abstractmethod
+    def _publications_of(self, indices: Int64s) -> PublicationsT: ...
+
+    @abstractmethod
+    def _enrol(self, rows: SubscriptionsT, asked: Asked) -> Int64s:
+        """Slots with empty rows for new subscriptions."""
+
+    @abstractmethod
+    def _answer(self, slots: Int64s) -> None:
+        """Fill the rows of new slots, and tell."""
+
+    @abstractmethod
+    def _renew(self, slots: Int64s, k: int) -> None:
+        """Let slots ask for k, and tell what that changes."""
+
+    @abstractmethod
+    def _work(self, steps: Steps, in_order: bool) -> None:
+        """Work through the steps: arrivals, expiries, and what is told of them.
+
+        `in_order` says that every arrival of them is more recent than all before it.
+        """
+
+    @abstractmethod
+    def _remember(self, delivered: Deliveries) -> None:
+        """Take on from a snapshot what was delivered."""
+
+    def _restamped(self) -> None:  # an engine that keeps no stamps has nothing to do
+        """Stamps given out before have moved."""
+
+    @property
+    def _roster(self) -> Roster:
+        return self._rows.roster
+
+    @property
+    def n_subscriptions(self) -> int:
+        return self._roster.ids.size
+
+    def memory(self) -> dict[str, int]:
+        return {
+            "rows": self._rows.n_bytes + self._inquiry.n_bytes,
+            "questions": sum(array.nbytes for array in self._inquiry.questions),
+            "publications": 0 if self._store is None else self._store.n_bytes,
+        }
+
+    def _registered(self, ids: pa.Array) -> Bools:
+        return self._roster.ids.find(ids) >= 0
+
+    def _stored(self, ids: pa.Array) -> Bools:
+        return np.zeros(len(ids), np.bool_) if self._store is None else self._store.ids.find(ids) >= 0
+
+    @property
+    def _dims(self) -> int:
+        """How many numbers a point has."""
+        assert self.settings.dims is not None
+        return self.settings.dims
+
+    def _opened(self) -> Store:
+        if self._store is None:
+            self._store = Store(self._dims, self.settings.bounds.diagonal)
+        return self._store
+
+    def _subscribe(self, rows: SubscriptionsT) -> pa.Table:
+        if len(rows.ids):
+            self._answer(self._add(rows))
+        return self._table(self._one_step().now)
+
+    def _add(self, rows: SubscriptionsT) -> Int64s:
+        slots = self._enrol(rows, self._asked(rows))
+        self.horizon = self.horizon.widened_by_all(rows.window)
+        return slots
+
+    def _unsubscribe(self, ids: pa.Array) -> pa.Table:
+        slots = self._roster.ids.find(ids)
+        self._telling.leave(slots)
+        changes = self._table(self._one_step().now)
+        self._give_up(slots)
+        return changes
+
+    def _give_up(self, slots: Int64s) -> None:
+        self._rows.remove(slots)
+        self._inquiry.remove(slots)
+
+    def _resize(self, ids: pa.Array, k: int) -> pa.Table:
+        slots = self._roster.ids.find(ids)
+        if len(slots):
+            self._renew(slots, k)
+        return self._table(self._one_step().now)
+
+    def _publish(self, rows: PublicationsT) -> pa.Table:
+        if not len(rows.ids):
+            return self._table(self._one_step().now)
+        self._opened()
+        rows, now, rank = self._drop_late(rows)
+        times = [np.zeros(0, np.int64)]
+        n_steps = 0
+        for lo, hi in self._runs(rows, rank):
+            times.append(self._take_run(rows, now, lo, hi, n_steps))
+            n_steps += len(times[-1])
+        changes = self._table(np.concatenate(times))
+        self._forget()
+        return changes
+
+    def _drop_late(self, rows: PublicationsT) -> tuple[PublicationsT, Int64s, Int64s]:
+        """The rows that are not late, the time at each, and their rank by recency.
+
+        A row is late if it lies outside of the horizon by the time it arrives.
+        """
+        start = int(rows.ts[0]) if self.now is None else self.now
+        now = np.maximum.accumulate(np.maximum(rows.ts, start))
+        rank = np.empty(len(now), np.int64)
+        rank[by_recency(rows.ts, rows.ids)] = np.arange(len(now))
+        self.now = int(now[-1])
+        late = self._opened().late(rows.ts, rows.ids, rank, now, self.horizon)
+        if not late.any():
+            return rows, now, rank
+        self._counters["late"] += int(late.sum())
+        kept = np.flatnonzero(~late)
+        return take(rows, kept), now[kept], rank[kept]
+
+    def _runs(self, rows: PublicationsT, rank: Int64s) -> list[tuple[int, int]]:
+        """Pieces for one call of the kernel: the batch, or, by publication, stretches in order and each straggler."""
+        if not len(rank):
+            return []
+        if self.granularity == "batch":
+            return [(0, len(rank))]
+        stragglers = np.flatnonzero(~self._opened().follow(rows.ts, rows.ids, rank))
+        edges = sorted({0, len(rank), *stragglers.tolist(), *(stragglers + 1).tolist()})
+        return list(pairwise(edges))
+
+    def _take_run(self, rows: PublicationsT, now: Int64s, lo: int, hi: int, offset: int) -> Int64s:
+        """Publish the rows lo to hi; returns the time of each step."""
+        store = self._opened()
+        before, n = store.stamps_end, hi - lo
+        part = rows if n == len(now) else take(rows, np.arange(lo, hi))
+        in_order = self._in_order(part, n)
+        if self._append(self._arrivals(part)):
+            self._restamped()
+        first = store.tail - n
+        if self.granularity == "batch":
+            steps = self._one_step()._replace(first=first)
+        else:
+            ends = np.arange(1, n + 1, dtype=np.int64)
+            steps = Steps(first, offset, first + ends, now[lo:hi].copy(), before + ends)
+        self._work(steps, in_order)
+        return steps.now
+
+    def _append(self, arrivals: Arrivals) -> bool:
+        """Put arrivals into the store; returns whether stamps given out before have moved."""
+        return self._opened().append(arrivals)
+
+    def _in_order(self, rows: PublicationsT, n: int) -> bool:
+        """Whether each row is more recent than all before it; ties in time count as out of order, to be cheap."""
+        latest = self._opened().latest_ts
+        return bool((rows.ts[1:] > rows.ts[:-1]).all()) and (latest is None or int(rows.ts[0]) > latest)
+
+    def _one_step(self) -> Steps:
+        """A step that ends now, with everything that has arrived."""
+        tail, stamps_end = (0, 0) if self._store is None else (self._store.tail, self._store.stamps_end)
+        return Steps(tail, 0, *(np.array([value], np.int64) for value in (tail, self.now or 0, stamps_end)))
+
+    def _advance(self, now: int) -> pa.Table:
+        if self._store is not None:
+            self._work(self._one_step(), True)
+        changes = self._table(self._one_step().now)
+        self._forget()
+        return changes
+
+    def _forget(self) -> None:
+        if self._store is None or self.now is None:
+            return
+        before = self._store.head
+        self._store.forget(self.now, self.horizon)
+        if self._store.head > before:
+            self._forgotten(before, self._store.head)
+
+    def _forgotten(self, lo: int, hi: int) -> None:  # an engine that keeps nothing of its own has nothing to do
+        """The store forgets the publications lo to hi, its first; their contents can still be read."""
+
+    def _table(self, at: Int64s) -> pa.Table:
+        schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications id"))
+        if self._store is None:
+            return schema.empty_table()
+        return self._telling.table(schema, self._store.ids, self._store.base, at)
+
+    def _top(self, ids: pa.Array | None) -> pa.Table:
+        slots = self._roster.in_turn() if ids is None else self._roster.ids.find(ids)
+        schema = ranking_schema(self._id_type("subscriptions id"), self._id_type("publications id"))
+        if self._store is None or not len(slots):
+            return schema.empty_table()
+        return self._rows.ranking(schema, slots, self._store.ids, self._store.base)
+
+    def _gates(self, ids: pa.Array | None, at: int | None) -> pa.Table:
+        slots = self._with_gates(ids)
+        if not len(slots):
+            return self._gate_schema().empty_table()
+        gates = np.empty(len(slots))
+        read_gates(self._kept(slots), at or 0, gates)
+        return pa.table([self._roster.ids.ids(slots), gates], schema=self._gate_schema())
+
+    def _staircase(self, ids: pa.Array | None) -> pa.Table:
+        slots, schema = self._with_gates(ids), staircase_schema(self._id_type("subscriptions id"))
+        if not len(slots):
+            return schema.empty_table()
+        kept = self._kept(slots)
+        room = int(kept.n.sum()) + len(slots)
+        stairs = Stairs(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
+        # A row that is shorter than its k never fills the heap.
+        n = read_stairs(kept, self.now or 0, make_heap(int(np.minimum(kept.k, kept.n).max())), stairs)
+        row, at, gate = (array[:n] for array in stairs)
+        times = pa.array(at, pa.int64()) if self.now is not None else pa.nulls(n, pa.int64())
+        return pa.table([self._roster.ids.ids(slots[row]), times, gate], schema=schema)
+
+    def _with_gates(self, ids: pa.Array | None) -> Int64s:
+        """The slots of these subscriptions, or of all; it is an error if one of them has no gate."""
+        slots = self._roster.in_turn() if ids is None else self._roster.ids.find(ids)
+        counting = slots[self._inquiry.rules.window_kind[slots] == COUNT] if len(slots) else slots
+        if len(counting):
+            raise self._needs_all(self._roster.ids.ids(counting[:1])[0].as_py())
+        return slots
+
+    def _kept(self, slots: Int64s) -> Kept:
+        """What these slots have of candidates; a Boolean subscription, whose gate never moves, has none to look at."""
+        pool, rules, live = self._rows.pool(slots), self._inquiry.rules, self._opened().live
+        n = np.where(self._rows.signs(slots) == 0.0, 0, pool.n)
+        span = np.where(rules.window_kind[slots] == TIME, rules.window_size[slots], FOR_EVER)
+        widest = self._inquiry.widest(slots)
+        return Kept(pool.start, n, self._rows.ks(slots), span, widest, pool.item, pool.score, live.ts, live.base)
+
+    def _save(self) -> dict[str, pa.Table]:
+        horizon = pa.table({name: [value] for name, value in self.horizon._asdict().items()})
+        if self._store is None:
+            return {"horizon": horizon}
+        slots, indices = self._roster.in_turn(), self._store.indices()
+        row_of = np.zeros(self._roster.slots.n_slots, np.int64)
+        row_of[slots] = np.arange(len(slots))
+        delivered = self._delivered(slots)
+        return {
+            "horizon": horizon,
+            "subscriptions": pack(self._subscriptions_of(slots)) if len(slots) else pa.table({}),
+            "publications": pack(self._publications_of(indices)) if len(indices) else pa.table({}),
+            "delivered": pa.table(
+                {
+                    "subscription": row_of[delivered.slot],
+                    "publication": np.searchsorted(indices, delivered.item - self._store.base),
+                }
+            ),
+        }
+
+    def _load(self, tables: dict[str, pa.Table]) -> None:
+        slots = np.zeros(0, np.int64)
+        if len(tables.get("publications", ())):
+            self._append(self._arrivals(unpack(self.publications, tables["publications"])))
+        if len(tables.get("subscriptions", ())):
+            slots = self._add(unpack(self.subscriptions, tables["subscriptions"]))
+            self._refill(slots, tables)
+        self.horizon = Horizon(**tables["horizon"].to_pylist()[0])
+        if len(tables.get("delivered", ())):
+            row, item = (tables["delivered"][name].to_numpy() for name in ("subscription", "publication"))
+            self._remember(Deliveries(slots[row], item))
+
+    def _refill(self, slots: Int64s, tables: dict[str, pa.Table]) -> None:
+        """Fill the rows of restored slots, and tell nobody."""
+        self._answer(slots)
+        self._telling.discard()
+
+    def _delivered(self, slots: Int64s) -> Deliveries:
+        """What was delivered to these slots, who are in turn, and is live, but for their tops."""
+        return self._rows.delivered(slots)

@@ -1,0 +1,266 @@
+"""The index of blocks: whom a publication may reach, found through trees of subscriptions that lie close together."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.order import order_by
+from skyband.kernels.room import DOUBLINGS, NoProgress, stops
+from skyband.kernels.slots import grown
+from skyband.topk.index import larger
+from skyband.topk.kernels.candidate import Candidates
+from skyband.topk.kernels.score import CHEBYSHEV, COSINE, Contents
+from skyband.window.kernels.block_tree import (
+    FANOUT,
+    FAR,
+    Nodes,
+    Seats,
+    Visits,
+    enclose,
+    move_gates,
+    score_visits,
+    visit_all,
+)
+
+# A top level of so many nodes is looked at as a whole.
+AT_THE_TOP = 8
+# From so many publications on it pays to sort visits by block.
+WORTH_SORTING = 4
+
+
+def near_order(points: Floats, chunk: int = FANOUT) -> Int64s:
+    """An order in which points that lie close together come close together, cut along the widest side again and again.
+
+    Cuts fall on multiples of `chunk` that are as round as possible, so that aligned runs of chunks are boxes too.
+    """
+    order = np.arange(len(points), dtype=np.int64)
+    pending = [(0, len(points))]
+    while pending:
+        lo, hi = pending.pop()
+        if hi - lo <= chunk:
+            continue
+        n_chunks = -(-(hi - lo) // chunk)
+        cut = chunk << ((n_chunks - 1).bit_length() - 1)
+        part = points[order[lo:hi]]
+        widest = int(np.argmax(part.max(axis=0) - part.min(axis=0)))
+        order[lo:hi] = order[lo:hi][np.argpartition(part[:, widest], cut)]
+        pending += [(lo, lo + cut), (lo + cut, hi)]
+    return order
+
+
+class Sitters(NamedTuple):
+    """Subscriptions of one kind that want seats."""
+
+    slots: Int64s
+    centres: Floats
+    weights: Floats
+    norms: Floats
+    gates: Floats
+
+
+class Tree:
+    """The subscriptions of one kind."""
+
+    def __init__(self, kind: int, dims: int) -> None:
+        self.kind = kind
+        self.dims = dims
+        self._n_sorted = self._n_used = self._next = 0
+        self._make(1)
+
+    def _make(self, n_blocks: int) -> None:
+        """Empty seats and nodes for this many blocks."""
+        dims = self.dims
+        shape = (n_blocks, dims, FANOUT)
+        self.seats = Seats(
+            np.zeros(shape),
+            np.zeros(shape if self.kind == CHEBYSHEV else (0, dims, FANOUT)),
+            np.zeros((n_blocks if self.kind == COSINE else 0, FANOUT)),
+            np.full((n_blocks, FANOUT), -np.inf),
+            np.full((n_blocks, FANOUT), -1, np.int64),
+        )
+        counts = [n_blocks, -(-n_blocks // FANOUT)]
+        while counts[-1] > AT_THE_TOP:
+            counts.append(-(-counts[-1] // FANOUT))
+        n_nodes = sum(counts[1:])
+        box = (n_nodes, dims, FANOUT)
+        self.nodes = Nodes(
+            np.full(box, FAR),
+            np.full(box, -FAR),
+            np.full(box if self.kind == CHEBYSHEV else (n_nodes, 0, FANOUT), FAR),
+            np.full((n_nodes, FANOUT), -np.inf),
+            np.array([0, *np.cumsum([0, *counts[1:-1]])], np.int64),
+            np.array(counts, np.int64),
+        )
+        room = max(4 * n_blocks, 4096)
+        self._visits = Visits(
+            np.zeros(1, np.int64),
+            np.zeros(room, np.int64),
+            np.zeros(room, np.int64),
+            np.zeros(n_blocks + FANOUT * len(counts), np.int64),
+            np.zeros(FANOUT),
+        )
+        self._point = np.zeros(dims)
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(array.nbytes for group in (self.seats, self.nodes, self._visits) for array in group)
+
+    @property
+    def _n_seats(self) -> int:
+        return FANOUT * len(self.seats.slot)
+
+    def add(self, some: Sitters) -> Int64s:
+        """Seats for new slots; returns where everyone sits whose seat is new, as pairs of slot and place."""
+        n_tail = self._next + len(some.slots) - self._n_sorted
+        if self._next + len(some.slots) <= self._n_seats and n_tail <= max(1024, self._n_sorted // 4):
+            places = np.arange(self._next, self._next + len(some.slots), dtype=np.int64)
+            self._next += len(places)
+            self._n_used += len(places)
+            return self._seat(some, places)
+        return self._rebuild(some)
+
+    def _shape(self, some: Sitters) -> Floats:
+        """The points that decide who lies close to whom: directions for cosines."""
+        if self.kind != COSINE:
+            return some.centres
+        return some.centres / np.where(some.norms > 0.0, some.norms, 1.0)[:, np.newaxis]
+
+    def _rebuild(self, some: Sitters) -> Int64s:
+        """Seat everyone anew, the new ones among the others, with room for a quarter more."""
+        old = self._sitting()
+        everyone = Sitters._make(np.concatenate(pair) for pair in zip(old, some, strict=True))
+        n = len(everyone.slots)
+        self._make(-(-n // FANOUT) + max(16, n // (4 * FANOUT)))
+        self._n_used = n
+        self._n_sorted = self._next = FANOUT * -(-n // FANOUT)
+        return self._seat(everyone, np.arange(n, dtype=np.int64))
+
+    def _sitting(self) -> Sitters:
+        """Everyone who has a seat; weights are 1 and norms 0 where the kind has none."""
+        seats, taken = self.seats, np.flatnonzero(self.seats.slot.ravel() >= 0)
+        block, i = taken // FANOUT, taken % FANOUT
+        weights, norms = np.ones((len(taken), self.dims)), np.zeros(len(taken))
+        if self.kind == CHEBYSHEV:
+            weights = seats.weight[block, :, i]
+        if self.kind == COSINE:
+            norms = seats.norm[block, i]
+        return Sitters(seats.slot[block, i], seats.centre[block, :, i], weights, norms, seats.gate[block, i])
+
+    def _seat(self, some: Sitters, places: Int64s) -> Int64s:
+        """Seat these, close ones close together; returns pairs of slot and place."""
+        order = near_order(self._shape(some))
+        slots, centres, weights, norms, gates = some
+        block, i = places // FANOUT, places % FANOUT
+        self.seats.slot[block, i] = slots[order]
+        self.seats.centre[block, :, i] = centres[order]
+        if self.kind == CHEBYSHEV:
+            self.seats.weight[block, :, i] = weights[order]
+        if self.kind == COSINE:
+            self.seats.norm[block, i] = norms[order]
+        enclose(self.kind, self.seats, self.nodes, places)
+        self.adjust(places, gates[order])
+        return np.stack([slots[order], places], axis=1)
+
+    def adjust(self, places: Int64s, gates: Floats) -> None:
+        """Gates have moved."""
+        move_gates(self.seats, self.nodes, places, gates)
+
+    def remove(self, places: Int64s) -> None:
+        """Empty seats; they are filled again when everyone is seated anew."""
+        self.seats.slot[places // FANOUT, places % FANOUT] = -1
+        self.adjust(places, np.full(len(places), -np.inf))
+        self._n_used -= len(places)
+
+    def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
+        """Add the pairs that are within their gates."""
+        since, is_many = lo, hi - lo >= WORTH_SORTING
+        while since < hi:
+            self._visits.length[0] = 0
+            came = visit_all(since, hi, self.kind, self.nodes, contents, self._point, self._visits)
+            if came == since:
+                raise NoProgress(since)
+            into = self._score(contents, is_many, into)
+            since = came
+        return into
+
+    def _score(self, contents: Contents, is_many: bool, into: Candidates) -> Candidates:
+        """Add the pairs that are within their gates among those to visit."""
+        visits, n = self._visits, int(self._visits.length[0])
+        order = order_by(visits.block[:n]) if is_many else np.arange(n, dtype=np.int64)
+
+        def score_from(done: int) -> int:
+            return score_visits(done, order, self.kind, self.seats, self.nodes, contents, visits, self._point, into)
+
+        for _ in stops(score_from, n, tries=DOUBLINGS):
+            into = larger(into)
+        return into
+
+    def check(self, place_of: Int64s) -> None:
+        """Assert the invariants."""
+        seats, nodes = self.seats, self.nodes
+        taken = np.flatnonzero(seats.slot.ravel() >= 0)
+        assert len(taken) == self._n_used
+        assert (place_of[seats.slot.ravel()[taken]] == taken).all()
+        assert (seats.gate[seats.slot < 0] == -np.inf).all()
+        for place, point in zip(taken, self._shape(self._sitting()), strict=True):
+            block, i = place // FANOUT, place % FANOUT
+            node = block
+            for level in range(1, len(nodes.n)):
+                at, child = nodes.first[level] + node // FANOUT, node % FANOUT
+                assert (nodes.low[at, :, child] <= point).all()
+                assert (nodes.high[at, :, child] >= point).all()
+                assert nodes.gate[at, child] >= seats.gate[block, i]
+                node //= FANOUT
+
+
+class BlockIndex:
+    """One tree a kind of score; where a slot sits is kept here."""
+
+    def __init__(self, dims: int) -> None:
+        self._dims = dims
+        self._trees: dict[int, Tree] = {}
+        self._place = np.zeros(0, np.int64)
+        self._kind = np.zeros(0, np.int8)
+
+    @property
+    def n_bytes(self) -> int:
+        return self._place.nbytes + self._kind.nbytes + sum(tree.n_bytes for tree in self._trees.values())
+
+    def add(self, slots: Int64s, kinds: Int8s, centres: Floats, weights: Floats, norms: Floats, gates: Floats) -> None:
+        """Take in new subscriptions."""
+        self._place = grown(self._place, int(slots.max()) + 1)
+        self._kind = grown(self._kind, int(slots.max()) + 1)
+        self._kind[slots] = kinds
+        for kind in np.unique(kinds).tolist():
+            tree = self._trees.setdefault(kind, Tree(kind, self._dims))
+            some = np.flatnonzero(kinds == kind)
+            seated = tree.add(Sitters(slots[some], centres[some], weights[some], norms[some], gates[some]))
+            self._place[seated[:, 0]] = seated[:, 1]
+
+    def remove(self, slots: Int64s) -> None:
+        """Give up subscriptions."""
+        for tree, some in self._by_kind(slots):
+            tree.remove(self._place[slots[some]])
+
+    def adjust(self, slots: Int64s, gates: Floats) -> None:
+        """Gates have moved."""
+        for tree, some in self._by_kind(slots):
+            tree.adjust(self._place[slots[some]], gates[some])
+
+    def _by_kind(self, slots: Int64s) -> list[tuple[Tree, Int64s]]:
+        if len(self._trees) == 1:
+            return [(tree, np.arange(len(slots), dtype=np.int64)) for tree in self._trees.values()]
+        kinds = self._kind[slots]
+        return [(tree, np.flatnonzero(kinds == kind)) for kind, tree in self._trees.items()]
+
+    def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
+        """Add every pair of a subscription and a publication from lo to hi that is within the gate."""
+        for tree in self._trees.values():
+            into = tree.route(contents, lo, hi, into)
+        return into
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        for tree in self._trees.values():
+            tree.check(self._place)

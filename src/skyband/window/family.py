@@ -1,0 +1,15 @@
+"""What the window family is, for all who ask."""
+
+from skyband.contract.family import Family
+from skyband.window import rows
+
+FAMILY = Family(
+    name="window",
+    publications=rows.PUBLICATIONS,
+    subscriptions=rows.SUBSCRIPTIONS,
+    parse_publications=rows.parse_publications,
+    parse_subscriptions=rows.parse_subscriptions,
+    signs=(frozenset({"point"}), frozenset({"score"})),
+    uses=frozenset({"window"}),
+    order=0,
+)

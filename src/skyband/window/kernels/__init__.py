@@ -1,0 +1,1 @@
+"""Compiled loops of the window family, one file per data structure."""

@@ -1,0 +1,72 @@
+"""The window family for the skeleton: points, scored by distance, sum or cosine."""
+
+import numpy as np
+
+from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.slots import BLOCK
+from skyband.topk.questions import Asked
+from skyband.topk.skeleton import Continuous
+from skyband.topk.store import Arrivals
+from skyband.window.rows import Publications, Subscriptions
+
+
+def _norms(points: Floats) -> Floats:
+    # Added up dimension by dimension, as `skyband.topk.score.norm` does.
+    total = np.zeros(len(points))
+    for column in points.T:
+        total += column * column
+    return np.sqrt(total)
+
+
+class Points(Continuous[Subscriptions, Publications]):
+    """Rows of the window family as the kernels want them, and back."""
+
+    family = "window"
+    subscriptions = Subscriptions
+    publications = Publications
+
+    def _asked(self, rows: Subscriptions) -> Asked:
+        n = len(rows.k)
+        nothing = np.zeros(0, np.int64)
+        return Asked(
+            kinds=rows.score,
+            points=rows.points,
+            weights=rows.weights,
+            norms=_norms(rows.points),
+            alphas=np.zeros(n),
+            signatures=np.zeros(n, np.int64),
+            offsets=np.zeros(n + 1, np.int64),
+            terms=nothing,
+            term_weights=np.zeros(0),
+        )
+
+    def _arrivals(self, rows: Publications) -> Arrivals:
+        n = len(rows.ts)
+        return Arrivals(
+            ids=rows.ids,
+            ts=rows.ts,
+            points=rows.points,
+            norms=_norms(rows.points),
+            signatures=np.zeros(n, np.int64),
+            offsets=np.zeros(n + 1, np.int64),
+            terms=np.zeros(0, np.int64),
+            weights=np.zeros(0),
+        )
+
+    def _subscriptions_of(self, slots: Int64s) -> Subscriptions:
+        block, i = slots // BLOCK, slots % BLOCK
+        kinds = self._inquiry.questions.kinds[block]
+        return Subscriptions(
+            ids=self._roster.ids.ids(slots),
+            k=self._rows.ks(slots),
+            score=kinds,
+            points=np.ascontiguousarray(self._inquiry.questions.centre[block, :, i]),
+            weights=np.ascontiguousarray(self._inquiry.questions.weight[block, :, i]),
+            window=self._inquiry.windows(slots),
+            threshold=self._inquiry.thresholds(slots, self._rows.signs(slots)),
+        )
+
+    def _publications_of(self, indices: Int64s) -> Publications:
+        store = self._opened()
+        points = np.ascontiguousarray(store.contents.point[:, indices].T)
+        return Publications(store.ids.ids(indices), store.ts[indices], points)

@@ -1,0 +1,132 @@
+"""The window family: points in space, and subscriptions that rank them over a sliding window."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.table.identity import unique_ids
+from skyband.table.instant import instants
+from skyband.table.scalar import filled, null_mask, texts
+from skyband.table.settings import Settings, Windows
+from skyband.table.sieve import Parsed, Sieve, any_of
+from skyband.table.subscription import keep_windows, ks, thresholds, windows
+from skyband.table.vector import Lists, all_finite, dense, dimensions, no_nulls, vectors
+from skyband.topk.score import Score
+
+SCORES = [score.name.lower() for score in Score]
+
+PUBLICATIONS = pa.schema([("id", pa.string()), ("ts", pa.int64()), ("point", pa.list_(pa.float64()))])
+SUBSCRIPTIONS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("k", pa.int64()),
+        ("score", pa.string()),
+        ("point", pa.list_(pa.float64())),
+        ("weights", pa.list_(pa.float64())),
+        ("window_us", pa.int64()),
+        ("window_n", pa.int64()),
+        ("threshold", pa.float64()),
+    ]
+)
+
+
+class Publications(NamedTuple):
+    """Points and when they were published; `points` has one row each."""
+
+    ids: Any
+    ts: Int64s
+    points: Floats
+
+
+class Subscriptions(NamedTuple):
+    """Subscriptions to the k best points of a window.
+
+    `score` holds the values of `Score`. `points` is the centre of a distance, and the weight vector of sum
+    and cosine; `weights` the attribute weights of chebyshev, 1.0 elsewhere; `threshold` NaN when not Boolean.
+    """
+
+    ids: Any
+    k: Int64s
+    score: Int8s
+    points: Floats
+    weights: Floats
+    window: Windows
+    threshold: Floats
+
+
+def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publications]:
+    """The publications of a table with the columns of `PUBLICATIONS`."""
+    sieve = Sieve(table, "window publications")
+    sieve.require("id", "ts", "point")
+    ids = unique_ids(sieve)
+    ts = instants(sieve)
+    points = vectors(sieve, "point")
+    sieve.reject(points.null, "point", "point must not be null")
+    _usable(sieve, "point", points)
+    dims = dimensions(sieve, settings, {"point": points})
+    rows = Publications(sieve.keep_arrow(ids), sieve.keep(ts), dense(sieve, points, dims, np.nan))
+    return sieve.done(rows)
+
+
+def parse_subscriptions(table: pa.Table, settings: Settings) -> Parsed[Subscriptions]:
+    """The subscriptions of a table with the columns of `SUBSCRIPTIONS`."""
+    sieve = Sieve(table, "window subscriptions")
+    sieve.require("id", "score", "k or threshold", "point or weights")
+    ids = unique_ids(sieve)
+    threshold = thresholds(sieve)
+    k = ks(sieve, ~np.isnan(threshold))
+    score = _scores(sieve)
+    window = windows(sieve, settings)
+    points, weights = vectors(sieve, "point"), vectors(sieve, "weights")
+    _check_vectors(sieve, score, points, weights)
+    dims = dimensions(sieve, settings, {"point": points, "weights": weights})
+    keep = sieve.keep
+    matrices = _matrices(sieve, keep(score), points, weights, dims)
+    rows = Subscriptions(
+        sieve.keep_arrow(ids), keep(k), keep(score), *matrices, keep_windows(sieve, window), keep(threshold)
+    )
+    return sieve.done(rows)
+
+
+def _scores(sieve: Sieve) -> Int8s:
+    names = texts(sieve, "score")
+    sieve.reject(null_mask(names), "score", "score must not be null")
+    found = pc.index_in(names, value_set=pa.array(SCORES))
+    unknown = null_mask(found) & ~null_mask(names)
+    sieve.reject(unknown, "score", f"score must be one of {', '.join(SCORES)}")
+    return filled(found, 0).astype(np.int8)
+
+
+def _usable(sieve: Sieve, name: str, lists: Lists) -> None:
+    no_nulls(sieve, name, lists)
+    all_finite(sieve, name, lists)
+
+
+def _check_vectors(sieve: Sieve, score: Int8s, points: Lists, weights: Lists) -> None:
+    """Each score has the vectors it needs; one that it has no use for is ignored, as an unknown column is."""
+    _usable(sieve, "point", points)
+    _usable(sieve, "weights", weights)
+    distance = (score == Score.EUCLIDEAN) | (score == Score.CHEBYSHEV)
+    for name, at in (("euclidean", score == Score.EUCLIDEAN), ("chebyshev", score == Score.CHEBYSHEV)):
+        sieve.reject(at & points.null, "point", f"{name} needs a point")
+    sieve.reject((score == Score.SUM) & weights.null, "weights", "sum needs weights")
+    neither = ~distance & points.null & weights.null
+    sieve.reject(neither, "weights", "cosine needs weights or a point")
+    both = (score == Score.COSINE) & ~points.null & ~weights.null
+    sieve.reject(both, "point", "cosine takes weights or a point, not both")
+    negative = any_of(weights.rows, weights.values < 0, sieve.n_rows) & (score == Score.CHEBYSHEV)
+    sieve.reject(negative, "weights", "chebyshev weights must not be negative")
+    uneven = ~points.null & ~weights.null & (points.lengths != weights.lengths)
+    sieve.reject(uneven, "weights", "weights must hold as many numbers as point")
+
+
+def _matrices(sieve: Sieve, score: Int8s, points: Lists, weights: Lists, dims: int) -> tuple[Floats, Floats]:
+    vectors = dense(sieve, points, dims, np.nan)
+    given = dense(sieve, weights, dims, 1.0)
+    from_weights = points.null[~sieve.bad] | (score == Score.SUM)
+    vectors[from_weights] = given[from_weights]
+    given[score != Score.CHEBYSHEV] = 1.0
+    return vectors, given
