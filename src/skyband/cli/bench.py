@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from skyband.cli.output import Output, speaks
+from skyband.cli.output import Output, output_options
 
 
 @click.command()
@@ -26,7 +26,7 @@ from skyband.cli.output import Output, speaks
     help="The folder for the raw rows, one Parquet file a run.",
 )
 @click.option("--list", "list_only", is_flag=True, help="List the benchmarks and exit.")
-@speaks
+@output_options
 def command(output: Output, name: str | None, size: str, out: Path, list_only: bool) -> None:
     """Run the benchmark NAME, or all of them with the name all, and store every raw row.
 

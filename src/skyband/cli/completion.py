@@ -3,14 +3,14 @@
 import click
 from click.shell_completion import get_completion_class
 
-from skyband.cli.output import Output, speaks
+from skyband.cli.output import Output, output_options
 
 SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
-@speaks
+@output_options
 @click.pass_context
 def command(ctx: click.Context, output: Output, shell: str) -> None:
     """Print the script that completes skyband's commands and options in SHELL.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from skyband.cli.output import Cell, Output, speaks
+from skyband.cli.output import Cell, Output, output_options
 from skyband.cli.run_option import check_names
 from skyband.cli.value import Parsed, target
 
@@ -89,7 +89,7 @@ def _domain(text: str) -> "Domain":
     type=target("parquet", "ndjson", "csv"),
     help="Leave bad rows out and write them to this file; without it, a bad row stops the run.",
 )
-@speaks
+@output_options
 def command(
     output: Output,
     subscriptions: Path,

@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from skyband.cli.output import Output, speaks
+from skyband.cli.output import Output, output_options
 from skyband.cli.pipeline.place import plainly
 
 
@@ -31,7 +31,7 @@ from skyband.cli.pipeline.place import plainly
     help="Where the day runs: in the pipeline on Spark, or in this process; spark unless Spark or Java is missing.",
 )
 @click.option("--no-live", is_flag=True, help="Run as fast as possible, without the moving view.")
-@speaks
+@output_options
 def command(
     output: Output,
     out: Path,

@@ -3,11 +3,11 @@
 import click
 
 from skyband.cli.group import Failure
-from skyband.cli.output import Output, speaks
+from skyband.cli.output import Output, output_options
 
 
 @click.command()
-@speaks
+@output_options
 def command(output: Output) -> None:
     """Say what this machine has and lacks, and how to mend it.
 

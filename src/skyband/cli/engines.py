@@ -2,12 +2,12 @@
 
 import click
 
-from skyband.cli.output import Output, speaks
+from skyband.cli.output import Output, output_options
 
 
 @click.command()
 @click.argument("family", required=False)
-@speaks
+@output_options
 def command(output: Output, family: str | None) -> None:
     """List the engines by family, with what each is good for.
 

@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 
 import click
 
-from skyband.cli.output import Output, speaks
+from skyband.cli.output import Output, output_options
 from skyband.cli.value import NUMBERS, ParamType, window_duration
 
 SUMMARIES = {
@@ -51,7 +51,7 @@ def family_command(family: str) -> click.Command:
     kinds = get_type_hints(FAMILIES[family][0])
     fields = dataclasses.fields(FAMILIES[family][0])
 
-    @speaks
+    @output_options
     def write(output: Output, out: Path, file_format: str, force: bool, **given: Any) -> None:
         _write(output, family, out, file_format, force, given)
 

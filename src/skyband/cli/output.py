@@ -86,7 +86,7 @@ class Output(NamedTuple):
             yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def speaks(command: Command) -> Command:
+def output_options(command: Command) -> Command:
     """Give a command --json and --no-color, and hand it the `output` that follows from them."""
 
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skyband.cli.output import Cell, Output, speaks
+from skyband.cli.output import Cell, Output, output_options
 from skyband.cli.pipeline.place import ending_spark, need_spark, plainly
 from skyband.cli.run_option import check_names, default_window, run_options
 from skyband.cli.value import target
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--zones", type=click.IntRange(1), help="Among how many zones Spark divides the subscriptions; 1 by default."
 )
-@speaks
+@output_options
 def command(
     output: Output,
     publications: Path,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skyband.cli.output import Output, speaks
+from skyband.cli.output import Output, output_options
 from skyband.cli.run_option import check_names, default_window, run_options
 from skyband.cli.value import INSTANT, show_instant, target
 
@@ -30,7 +30,7 @@ ROWS_SHOWN = 100
     help=f"How many rows to print: {ROWS_SHOWN} by default, and all with --json.",
 )
 @click.option("--out", type=target("parquet", "ndjson", "csv"), help="Write the rankings to this file, all of them.")
-@speaks
+@output_options
 def command(
     output: Output,
     publications: Path,

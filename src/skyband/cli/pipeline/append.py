@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from skyband.cli.output import Output, speaks
+from skyband.cli.output import Output, output_options
 
 if TYPE_CHECKING:
     from skyband.pipeline.log import Log, Texts
@@ -20,7 +20,7 @@ FORMATS = {".ndjson": "ndjson", ".jsonl": "ndjson", ".parquet": "parquet", ".pq"
 @click.command()
 @click.argument("log", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@speaks
+@output_options
 def command(output: Output, log: Path, files: tuple[Path, ...]) -> None:
     """Append rows to the embedded log in the folder LOG, which is made if need be.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from skyband.cli.output import Cell, Output, speaks
+from skyband.cli.output import Cell, Output, output_options
 from skyband.cli.pipeline.figure import COUNTED, replication, show_replication
 from skyband.cli.pipeline.place import CONFIG, ending_spark, need_spark, read_config
 
@@ -19,7 +19,7 @@ from skyband.cli.pipeline.place import CONFIG, ending_spark, need_spark, read_co
     type=click.IntRange(1),
     help="How many publications an engine is given at once.",
 )
-@speaks
+@output_options
 def command(output: Output, config_file: Path, batch: int) -> None:
     """Run what the sources hold now through the pipeline in one pass, and leave a state to go on from.
 

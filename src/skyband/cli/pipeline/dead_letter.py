@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from skyband.cli.output import Output, speaks
+from skyband.cli.output import Output, output_options
 from skyband.cli.pipeline.place import PLACE, find_state
 from skyband.cli.value import target
 
@@ -21,7 +21,7 @@ LONGEST = 80
 @click.command()
 @PLACE
 @click.option("--out", type=target("parquet", "ndjson", "csv"), help="Write all of them to this file.")
-@speaks
+@output_options
 def command(output: Output, place: Path, out: Path | None) -> None:
     """Show the rows that a pipeline could not use, each with its reason and where it came from.
 

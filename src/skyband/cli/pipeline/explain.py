@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skyband.cli.output import Output, speaks
+from skyband.cli.output import Output, output_options
 from skyband.cli.pipeline.consequence import consequences
 from skyband.cli.pipeline.place import CONFIG, ending_spark, need_spark, read_config
 
@@ -23,7 +23,7 @@ SECRET = ("dsn", "options")
 @click.command()
 @CONFIG
 @click.option("--plan", is_flag=True, help="Show Spark's plans of the jobs of a micro-batch too, which starts Spark.")
-@speaks
+@output_options
 def command(output: Output, config_file: Path, plan: bool) -> None:
     """Say what a pipeline will do: its sources, stages, zones, sinks and state, and what follows from its settings.
 

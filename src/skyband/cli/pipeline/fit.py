@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skyband.cli.output import Output, speaks
+from skyband.cli.output import Output, output_options
 from skyband.cli.pipeline.place import CONFIG, ending_spark, need_spark, read_config
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option(
     "--zoning", type=click.Path(path_type=Path), help="Where to write the zones; the configuration's zoning by default."
 )
-@speaks
+@output_options
 def command(output: Output, config_file: Path, words: Path | None, zoning: Path | None) -> None:
     """Fit words and zones to what the sources hold now, and show how evenly the zones are loaded.
 

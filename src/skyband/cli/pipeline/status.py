@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skyband.cli.output import Cell, Output, speaks
+from skyband.cli.output import Cell, Output, output_options
 from skyband.cli.pipeline.dead_letter import dead_files, dead_letters
 from skyband.cli.pipeline.figure import figures_of, show_replication, totals_of
 from skyband.cli.pipeline.place import PLACE, Place, find_state
@@ -24,7 +24,7 @@ LETTERS_SHOWN = 3
 
 @click.command()
 @PLACE
-@speaks
+@output_options
 def command(output: Output, place: Path) -> None:
     """Say where a pipeline stands: its last batch, its zones, what it rejected, and what waits to be read or delivered.
 
