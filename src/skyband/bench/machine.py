@@ -10,13 +10,12 @@ from typing import Any
 import psutil
 
 import skyband
-from skyband import kernels
 from skyband.kernels.compile import sources_digest
 
 PACKAGES = ("numpy", "numba", "pyarrow")
 HERE = Path(__file__).resolve().parent
 # Taken when this is imported: tells kernels apart that were edited since the commit, and after the run began.
-KERNELS = sources_digest(Path(kernels.__path__[0]))
+KERNELS = sources_digest(HERE.parent)
 
 
 def provenance() -> dict[str, Any]:

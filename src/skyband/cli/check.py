@@ -1,10 +1,12 @@
 """What a machine needs, checked one by one: each check says what it found and how to mend it."""
 
+import contextlib
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 PACKAGES = ("click", "llvmlite", "numba", "numpy", "platformdirs", "psutil", "pyarrow", "rich")
@@ -95,15 +97,23 @@ def check_spark() -> Iterator[Finding]:
 
 
 def check_cache() -> Iterator[Finding]:
-    """The folder that compiled kernels are kept in."""
+    """The folder that compiled kernels are kept in, those of other versions included."""
     from skyband.kernels.compile import CACHE, cache_root
 
     if CACHE is None:
         mend = "Every start compiles anew, which takes seconds; set SKYBAND_CACHE_DIR to a folder you can write to."
         yield Finding("kernel cache", "warning", f"{cache_root()} cannot be written", mend)
     else:
-        n_bytes = sum(path.stat().st_size for path in CACHE.rglob("*") if path.is_file())
-        yield Finding("kernel cache", "ok", f"{CACHE}, {n_bytes / 2**20:.1f} MiB")
+        yield Finding("kernel cache", "ok", f"{CACHE}, {_bytes_in(CACHE) / 2**20:.1f} MiB")
+
+
+def _bytes_in(folder: Path) -> int:
+    n_bytes = 0
+    for path in folder.rglob("*"):
+        # Others compile, and remove what is old, at the same time.
+        with contextlib.suppress(OSError):
+            n_bytes += path.stat().st_size if path.is_file() else 0
+    return n_bytes
 
 
 def check_kernels() -> Iterator[Finding]:

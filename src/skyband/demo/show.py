@@ -21,7 +21,7 @@ from skyband.demo.scene import STEP, Scene, make_scene
 from skyband.demo.subscriber import ROLES
 from skyband.demo.summary import FOLDER, DemoSummary, print_summary, summarise, write_files
 from skyband.demo.watcher import STREAM_SECONDS, can_show, say, watching, working
-from skyband.kernels.compile import CACHE
+from skyband.kernels.compile import CACHE, sources_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,8 +36,8 @@ RunnerName = Literal["spark", "local"]
 PACKAGES = ("pyspark", "pandas", "yaml")
 # A rough figure for an idle machine with 2 cores.
 COMPILE_SECONDS = 35
-# A file in the kernel cache, which is named by the kernels' sources: what the demo needs is compiled.
-READY = "demo.ready"
+# The package, which has the kernels.
+PACKAGE = Path(__file__).parents[1]
 
 
 def run(
@@ -146,15 +146,22 @@ def _opened(console: Console, scene: Scene, out: Path, starting: Starting | None
 def _compiling() -> str:
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return "Running without compiled kernels (NUMBA_DISABLE_JIT is set), which is slow"
-    if CACHE is not None and (CACHE / READY).exists():
+    if CACHE is not None and _ready(CACHE).exists():
         return "Loading the compiled kernels"
     return f"Compiling the kernels that are new here (up to about {COMPILE_SECONDS} s, the first time only)"
 
 
 def _note_compiled() -> None:
     if CACHE is not None:
+        ready = _ready(CACHE)
         with contextlib.suppress(OSError):
-            (CACHE / READY).touch()
+            ready.mkdir(exist_ok=True)
+            os.utime(ready)
+
+
+def _ready(cache: Path) -> Path:
+    """A folder, which is removed as others are when it is old, that says that what the demo needs is compiled."""
+    return cache / f"demo-{sources_digest(PACKAGE)}"
 
 
 def _announcement(scene: Scene, shown: bool) -> str:
