@@ -37,13 +37,13 @@ from skyband.geotext.kernels.ciq import (
     take_out,
 )
 from skyband.kernels.array import Floats, Int32s, Int64s
+from skyband.kernels.ragged import places_of, starts_of
 from skyband.kernels.room import DOUBLINGS, pauses, stops
 from skyband.kernels.slots import BLOCK, grown
 from skyband.table.argument import check_integer
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import Contents, Questions
-from skyband.topk.lists import places_of
 
 DEEPEST = 8
 # Subscriptions whose postings are sorted at a time: few enough that the work space is small beside the index.
@@ -108,7 +108,7 @@ class CiqIndex:
         asked.numbers[slots, X] = questions.centre[slots // BLOCK, 0, slots % BLOCK]
         asked.numbers[slots, Y] = questions.centre[slots // BLOCK, 1, slots % BLOCK]
         asked.numbers[slots, ALPHA], asked.numbers[slots, GATE] = questions.alpha[slots], gates
-        asked.span[slots, 0], asked.span[slots, 1] = self._n_terms + np.cumsum(counts) - counts, counts
+        asked.span[slots, 0], asked.span[slots, 1] = self._n_terms + starts_of(counts), counts
         asked.terms[self._n_terms : end] = questions.terms[places]
         asked.weights[self._n_terms : end] = questions.term_weights[places]
         self._say_up_to(int(asked.terms[self._n_terms : end].max(initial=-1)) + 1)
@@ -182,7 +182,7 @@ class CiqIndex:
         capacity, start = old.capacity.copy(), old.start.copy()
         capacity[:n] = need + need // 8
         end = int(capacity[:n].sum(dtype=np.int64))
-        start[:n] = np.cumsum(capacity[:n], dtype=np.int64) - capacity[:n]
+        start[:n] = starts_of(capacity[:n])
         size = end + end // 8 + 64
         pool = make_lists(0, size)
         used = np.array([n, end, old.used[N_POSTINGS]])
@@ -213,7 +213,7 @@ class CiqIndex:
         slots = np.flatnonzero(self._present)
         counts = asked.span[slots, 1]
         places = places_of(asked.span[slots, 0], counts)
-        asked.span[slots, 0] = np.cumsum(counts) - counts
+        asked.span[slots, 0] = starts_of(counts)
         self._n_terms = len(places)
         spare = n + self._n_terms // 4
         self._asked = asked._replace(

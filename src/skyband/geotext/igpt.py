@@ -36,13 +36,13 @@ from skyband.geotext.kernels.igpt import (
 )
 from skyband.geotext.kernels.quadtree import N_MERGES, N_SPLITS, NOWHERE, Seats, check_tree, make_tree, seat, unseat
 from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.ragged import places_of, starts_of
 from skyband.kernels.room import DOUBLINGS, stops
 from skyband.kernels.slots import BLOCK
 from skyband.table.argument import check_choices, check_integer
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import Contents, Questions
-from skyband.topk.lists import places_of
 
 ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
 
@@ -154,7 +154,7 @@ class IgptIndex:
         places = places_of(questions.term_start[slots], counts)
         self._reserve_terms(len(places), int(questions.terms[places].max(initial=-1)) + 1)
         asks, end = self._index.asks, self._n_terms + len(places)
-        asks.span[slots] = np.stack([self._n_terms + np.cumsum(counts) - counts, counts], axis=1)
+        asks.span[slots] = np.stack([self._n_terms + starts_of(counts), counts], axis=1)
         asks.terms[self._n_terms : end] = questions.terms[places]
         asks.weights[self._n_terms : end] = questions.term_weights[places]
         asks.group[slots] = np.searchsorted(self._edges, questions.alpha[slots], side="right")
@@ -254,7 +254,7 @@ class IgptIndex:
         slots = self._present()
         counts = asks.span[slots, 1].astype(np.int64)
         places = places_of(asks.span[slots, 0].astype(np.int64), counts)
-        asks.span[slots, 0] = np.cumsum(counts) - counts
+        asks.span[slots, 0] = starts_of(counts)
         self._n_terms = len(places)
         length = _more(len(places) + n, len(places))
         terms, weights = _sized(asks.terms[places], length), _sized(asks.weights[places], length)

@@ -42,12 +42,12 @@ from skyband.geotext.kernels.posting_search import (
 )
 from skyband.kernels.array import Float32s, Floats, Int64s
 from skyband.kernels.order import order_by
+from skyband.kernels.ragged import offsets_of, owners_of, places_of, starts_of
 from skyband.kernels.room import DOUBLINGS, pauses, stops
 from skyband.kernels.slots import BLOCK as SLOTS_IN_BLOCK
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import Contents, Questions
-from skyband.topk.lists import places_of
 
 ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
 
@@ -152,10 +152,10 @@ class PostingIndex:
     def _write(self, slots: Int64s, questions: Questions, gates: Floats) -> None:
         """Write down keywords, with their order from the rarest on and the lengths of what is left from each on."""
         counts = questions.term_count[slots]
-        ends = np.cumsum(counts)
-        total = int(ends[-1])
+        offsets = offsets_of(counts)
+        total = int(offsets[-1])
         at = places_of(questions.term_start[slots], counts)
-        terms, weights, row = questions.terms[at], questions.term_weights[at], np.repeat(np.arange(len(slots)), counts)
+        terms, weights, row = questions.terms[at], questions.term_weights[at], owners_of(counts)
         self._know(int(terms.max(initial=-1)) + 1)
         np.add.at(self._seen, terms, 1)
         order = np.lexsort((-terms, self._seen[terms], row))
@@ -163,7 +163,7 @@ class PostingIndex:
         own[order] = self._n_keywords + np.arange(total)
         terms, weights = terms[order], weights[order]
         sums = np.cumsum((weights * weights)[::-1])[::-1]
-        after = np.append(sums, 0.0)[ends]
+        after = np.append(sums, 0.0)[offsets[1:]]
         # The sums run over everybody, so what is small drowns in their rounding.
         lost = sums.max(initial=0.0) * int(counts.max(initial=0)) * np.finfo(np.float64).eps
         rest = np.sqrt(np.maximum(sums - np.repeat(after, counts), 0.0) + lost) + 1e-6
@@ -173,7 +173,7 @@ class PostingIndex:
         self._index.texts[into] = weights * np.repeat(1.0 - questions.alpha[slots], counts)
         block, i = slots // SLOTS_IN_BLOCK, slots % SLOTS_IN_BLOCK
         x, y = questions.centre[block, 0, i], questions.centre[block, 1, i]
-        start = self._n_keywords + ends - counts
+        start = self._n_keywords + offsets[:-1]
         self._index.holders[slots] = np.stack([x, y, questions.alpha[slots], gates, start, counts], axis=1)
         self._n_keywords += total
         self._n_used += total
@@ -208,9 +208,7 @@ class PostingIndex:
         if not len(terms):
             return
         sizes = lists.size[terms].astype(np.int64)
-        ends = np.cumsum(sizes)
-        places = places_of(lists.start[terms], sizes)
-        row = np.repeat(np.arange(len(terms)), sizes)
+        places, row = places_of(lists.start[terms], sizes), owners_of(sizes)
         taken = postings.keyword[places] >= 0
         places, row = places[taken], row[taken]
         order = np.lexsort((self._key(places), row))
@@ -239,7 +237,6 @@ class PostingIndex:
         index = self._index
         slots = np.flatnonzero(index.holders[:, N] > 0)
         counts = index.holders[slots, N].astype(np.int64)
-        ends = np.cumsum(counts)
         places = places_of(index.holders[slots, START].astype(np.int64), counts)
         n = self._n_keywords = self._n_used = len(places)
         kept = index._replace(
@@ -249,7 +246,7 @@ class PostingIndex:
         )
         kept.keywords[:n, OWN] -= (places - np.arange(n)).astype(np.int32)
         kept.keywords[n:, OWNER] = -1
-        index.holders[slots, START] = ends - counts
+        index.holders[slots, START] = starts_of(counts)
         posted = np.flatnonzero(kept.keywords[:n, PLACE] >= 0)
         index.postings.keyword[kept.keywords[posted, PLACE]] = posted
         self._index = kept
@@ -291,7 +288,7 @@ class PostingIndex:
             messages=np.empty((n, 4), np.float32),
             bits=np.empty((n, 2), np.int64),
             places=first + order,
-            of=np.repeat(np.arange(n), n_terms)[order],
+            of=owners_of(n_terms)[order],
             said=np.empty((5, len(terms)), np.float32),
             offered=np.empty(len(terms), np.float32),
         )

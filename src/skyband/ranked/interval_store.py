@@ -6,11 +6,12 @@ import numpy as np
 
 from skyband.kernels.array import Int64s
 from skyband.kernels.heap import make_heap
+from skyband.kernels.ragged import offsets_of, places_of, starts_of
 from skyband.kernels.slots import BLOCK, grown
 from skyband.ranked.kernels.fitting import FLAT, SUM, Rule
 from skyband.ranked.kernels.interval_scan import Events, Found, Intervals, Spans, Standing, Tally, sift, stab
 from skyband.ranked.kernels.parts import HI, KEY, LO, OWNER, Parts
-from skyband.ranked.part import Flat, offsets_of
+from skyband.ranked.part import Flat
 from skyband.ranked.rows import Subscriptions
 
 # A block has room for every dimension, asked about or not.
@@ -115,14 +116,12 @@ class Pool(Asking):
         fact, dim, weight, label = self._parts
         room = max(n_live + n, 2 * n_live)
         self._parts = Parts(grown(fact[places], room), grown(dim[places], room), grown(weight[places], room), label)
-        self._spans.first[:] = offsets_of(self._spans.n_parts)[:-1]
+        self._spans.first[:] = starts_of(self._spans.n_parts)
         self._end = n_live
 
     def _places(self, slots: Int64s) -> Int64s:
         """Where the parts of slots are."""
-        lengths = self._spans.n_parts[slots]
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return np.asarray(np.repeat(self._spans.first[slots], lengths) + within)
+        return places_of(self._spans.first[slots], self._spans.n_parts[slots])
 
     def drop(self, slots: Int64s) -> None:
         self._spans.n_parts[slots] = 0

@@ -9,6 +9,7 @@ from skyband.contract import pack, register, unpack
 from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.id_order import labels
 from skyband.kernels.idmap import IdMap
+from skyband.kernels.ragged import owners_of, ranks_of
 from skyband.kernels.slots import Slots, grown
 from skyband.ranked.engine import RankedEngine
 from skyband.ranked.interval_store import Asking, asking
@@ -102,10 +103,9 @@ class RankedScan(RankedEngine):
             self._labelled = True
 
     def _matches(self, events: pa.Array, found: Found) -> pa.Table:
-        event = np.repeat(np.arange(len(events)), found.length)
+        event, place = owners_of(found.length), ranks_of(found.length)
         if not len(event):
             return self._schema().empty_table()
-        place = np.arange(len(event)) - (np.cumsum(found.length) - found.length)[event]
         used = found.start[event] + place
         columns = [
             events.take(pa.array(event)),

@@ -5,6 +5,7 @@ from typing import Any, cast
 import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.ragged import owners_of
 from skyband.kernels.slots import ArrayT, grown
 from skyband.ranked.kernels.parts import rounded_down, rounded_up
 from skyband.ranked.kernels.tiering import Members, divide, make_corner
@@ -23,7 +24,7 @@ def planes_of(rows: Subscriptions, base: Floats, dims: int) -> Planes:
     lo, hi = np.full((n, dims + 1), np.inf, np.float32), np.full((n, dims + 1), -np.inf, np.float32)
     weight = np.zeros((n, dims + 1), np.float32)
     opened = (rows.lo == -np.inf) & (rows.hi == np.inf)
-    member, dim = np.repeat(np.arange(n), sizes)[~opened], rows.dim[~opened]
+    member, dim = owners_of(sizes)[~opened], rows.dim[~opened]
     lo[member, dim], hi[member, dim] = rounded_down(rows.lo[~opened]), rounded_up(rows.hi[~opened])
     weight[member, dim] = np.maximum(rounded_up(rows.weight[~opened]), np.float32(SMALLEST))
     based = base > 0

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from skyband.kernels.array import Bools, Floats, Int8s, Int32s, Int64s
 from skyband.kernels.idmap import IdMap
+from skyband.kernels.ragged import places_of, starts_of
 from skyband.kernels.room import ample, initial
 from skyband.kernels.slots import grown
 from skyband.topk.kernels.band import (
@@ -32,7 +33,7 @@ from skyband.topk.kernels.band import (
     mark_rows,
 )
 from skyband.topk.kernels.buffer import Told
-from skyband.topk.roster import Deliveries, Pool, Roster, laid_out
+from skyband.topk.roster import Deliveries, Pool, Roster
 
 
 class RowEnds(NamedTuple):
@@ -132,7 +133,7 @@ class BandRows:
     def _entries(self, slots: Int64s) -> tuple[Int64s, Int64s]:
         """Where the entries of these rows lie in the pool, and whose they are."""
         n = self.bands.head[slots, SIZE]
-        return laid_out(self.bands.head[slots, START], n)[0], np.repeat(slots, n)
+        return places_of(self.bands.head[slots, START], n), np.repeat(slots, n)
 
     def delivered(self, slots: Int64s) -> Deliveries:
         """What rows hold below their tops that was delivered."""
@@ -157,7 +158,7 @@ class BandRows:
         room = np.where(ends.size > 0, ROOMS[np.searchsorted(ROOMS, ends.size)], 0)
         self.make_room(int(room.sum()))
         bands = self.bands
-        start = bands.end[0] + np.cumsum(room) - room
+        start = bands.end[0] + starts_of(room)
         bands.end[0] += room.sum()
         for column, values in ((START, start), (ROOM, room), (SIZE, ends.size), (BOUND_ITEM, ends.bound_item)):
             bands.head[slots, column] = values

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.ragged import places_of, starts_of
 from skyband.kernels.slots import BLOCK, grown
 from skyband.table import Windows
 from skyband.topk.kernels.scan import LARGEST, UNBOUNDED, Rules
@@ -146,12 +147,11 @@ class Inquiry:
         lengths = self.questions.term_count[slots]
         if 2 * int(lengths.sum()) > self._n_terms:
             return
-        ends = np.cumsum(lengths)
-        places = np.repeat(self.questions.term_start[slots] - (ends - lengths), lengths) + np.arange(lengths.sum())
+        places = places_of(self.questions.term_start[slots], lengths)
         self._n_terms = len(places)
         self.questions.terms[: self._n_terms] = self.questions.terms[places]
         self.questions.term_weights[: self._n_terms] = self.questions.term_weights[places]
-        self.questions.term_start[slots] = ends - lengths
+        self.questions.term_start[slots] = starts_of(lengths)
 
     def windows(self, slots: Int64s) -> Windows:
         """The windows of these slots."""

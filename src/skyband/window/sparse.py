@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.ragged import owners_of, places_of, starts_of
 from skyband.kernels.room import DOUBLINGS, stops
 from skyband.kernels.slots import grown
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import Contents
-from skyband.topk.lists import places_of
 from skyband.window.kernels.sparse import (
     ABSENT,
     LEVELS,
@@ -104,7 +104,7 @@ class SparseIndex:
         self._reserve_entries(len(dims))
         vectors, end = self._index.vectors, self._n_entries + len(dims)
         counts = np.bincount(rows, minlength=len(slots))
-        vectors.n_entries[slots], vectors.start[slots] = counts, self._n_entries + np.cumsum(counts) - counts
+        vectors.n_entries[slots], vectors.start[slots] = counts, self._n_entries + starts_of(counts)
         vectors.dim[self._n_entries : end] = dims
         vectors.value[self._n_entries : end] = centres[rows, dims]
         self._n_entries = end
@@ -117,7 +117,7 @@ class SparseIndex:
         places = places_of(vectors.start[slots], counts)
         rank = np.empty(self.dims, np.int64)
         rank[self._index.order.dims] = np.arange(self.dims)
-        order = np.lexsort((rank[vectors.dim[places]], np.repeat(np.arange(len(slots)), counts)))
+        order = np.lexsort((rank[vectors.dim[places]], owners_of(counts)))
         vectors.order[places] = places[order] - np.repeat(vectors.start[slots], counts)
         weigh(slots, vectors)
 
@@ -195,7 +195,7 @@ class SparseIndex:
         slots = self._present()
         counts = vectors.n_entries[slots]
         places = places_of(vectors.start[slots], counts)
-        vectors.start[slots] = np.cumsum(counts) - counts
+        vectors.start[slots] = starts_of(counts)
         self._n_entries = len(places)
         packed: Any = {
             name: grown(getattr(vectors, name)[places], 2 * (len(places) + n))

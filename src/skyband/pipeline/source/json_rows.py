@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.kernels.ragged import offsets_of
 from skyband.table.cell import encode
 from skyband.table.write import ENCODER
 
@@ -95,7 +96,7 @@ def _instants(array: pa.TimestampArray) -> pa.StringArray:
 
 def _lists(array: pa.Array) -> pa.StringArray:
     lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    offsets = offsets_of(lengths).astype(np.int32)
     elements = pc.fill_null(json_values(array.flatten()), "null")
     joined = pc.binary_join(pa.ListArray.from_arrays(offsets, elements), ",")
     return _where_present(array, _joined("[", joined, "]"))
