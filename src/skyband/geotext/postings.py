@@ -1,6 +1,6 @@
 """Ours: subscriptions posted under their rarest words, in blocks that know what a message must offer."""
 
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,7 @@ from skyband.geotext.kernels.posting_search import (
     read_all,
 )
 from skyband.kernels.array import Float32s, Floats, Int64s
+from skyband.kernels.growth import BY_A_QUARTER, grown, grown_all, resized, resized_all
 from skyband.kernels.order import order_by
 from skyband.kernels.ragged import offsets_of, owners_of, places_of, starts_of
 from skyband.kernels.room import DOUBLINGS, pauses, stops
@@ -133,21 +134,18 @@ class PostingIndex:
     def _reserve(self, n_slots: int, n: int) -> None:
         """Have room for so many slots and keywords."""
         index = self._index
-        self._index = index._replace(
-            holders=_roomier(index.holders, n_slots),
-            keywords=_roomier(index.keywords, n),
-            weights=_roomier(index.weights, n),
-            texts=_roomier(index.texts, n),
-        )
+        # By a quarter: with millions of keywords, twice as many places are too many.
+        holders = grown(index.holders, n_slots, share=BY_A_QUARTER)
+        longer = grown_all(index, n, ("keywords", "weights", "texts"), BY_A_QUARTER)
+        self._index = longer._replace(holders=holders)
         self._index.keywords[len(index.keywords) :, OWNER] = -1
 
     def _know(self, n_codes: int) -> None:
         """Have room for so many words."""
         lists = self._index.lists
-        if n_codes > len(self._seen):
-            self._seen = _roomier(self._seen, n_codes)
+        self._seen = grown(self._seen, n_codes, share=BY_A_QUARTER)
         if n_codes > len(lists.size):
-            self._index = self._index._replace(lists=Lists._make(_roomier(array, n_codes) for array in lists))
+            self._index = self._index._replace(lists=grown_all(lists, n_codes, share=BY_A_QUARTER))
 
     def _write(self, slots: Int64s, questions: Questions, gates: Floats) -> None:
         """Write down keywords, with their order from the rarest on and the lengths of what is left from each on."""
@@ -186,9 +184,8 @@ class PostingIndex:
     def _enlarge(self) -> None:
         postings = self._index.postings
         size = BLOCK * (len(postings.keyword) // BLOCK * 5 // 4 + 64)
-        by_place = [_lengthened(array, size) for array in postings[:10]]
-        summary = _lengthened(postings.summary, size // BLOCK)
-        longer = Postings._make([*by_place, summary, postings.free, postings.used])
+        summary = resized(postings.summary, size // BLOCK)
+        longer = resized_all(postings, size, Postings._fields[:10])._replace(summary=summary)
         self._index = self._index._replace(postings=longer)
 
     def _sort(self) -> None:
@@ -239,11 +236,7 @@ class PostingIndex:
         counts = index.holders[slots, N].astype(np.int64)
         places = places_of(index.holders[slots, START].astype(np.int64), counts)
         n = self._n_keywords = self._n_used = len(places)
-        kept = index._replace(
-            keywords=_roomier(index.keywords[places], n),
-            weights=_roomier(index.weights[places], n),
-            texts=_roomier(index.texts[places], n),
-        )
+        kept = index._replace(keywords=index.keywords[places], weights=index.weights[places], texts=index.texts[places])
         kept.keywords[:n, OWN] -= (places - np.arange(n)).astype(np.int32)
         kept.keywords[n:, OWNER] = -1
         index.holders[slots, START] = starts_of(counts)
@@ -298,14 +291,3 @@ class PostingIndex:
     def check(self) -> None:
         """Assert the invariants."""
         check_postings(self._index)
-
-
-def _roomier(array: ArrayT, n: int) -> ArrayT:
-    """The array, or a copy with at least n places and a quarter more than it has: with millions, twice is too much."""
-    return array if n <= len(array) else cast("ArrayT", _lengthened(array, max(n, len(array) + len(array) // 4)))
-
-
-def _lengthened(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    longer = np.zeros((size, *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer

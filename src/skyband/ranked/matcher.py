@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.heap import Heap, make_heap
 from skyband.kernels.ragged import offsets_of, owners_of, places_of
 from skyband.kernels.room import DOUBLINGS, stops
-from skyband.kernels.slots import grown
 from skyband.ranked.anchor import Anchors
 from skyband.ranked.kernels.fitting import FLAT, SUM, Rule
 from skyband.ranked.kernels.interval_scan import Events, Found, make_found

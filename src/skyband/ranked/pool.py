@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Floats, Int32s, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.ragged import offsets_of, places_of
-from skyband.kernels.slots import grown
 from skyband.ranked.kernels.parts import HI, KEY, LO, OWNER
 from skyband.ranked.kernels.ranking import SPAN_BITS
 

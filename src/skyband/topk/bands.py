@@ -1,16 +1,15 @@
 """The rows of the skeleton's engines: one band of candidates a subscription, in a shared pool."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.kernels.array import Bools, Floats, Int8s, Int32s, Int64s
+from skyband.kernels.growth import grown, resized
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.ragged import places_of, starts_of
 from skyband.kernels.room import ample, initial
-from skyband.kernels.slots import grown
 from skyband.topk.kernels.band import (
     BOUND,
     BOUND_ITEM,
@@ -94,9 +93,9 @@ class BandRows:
         # By a quarter: the pool is most of the memory, and half of a doubled one would lie idle.
         length = used + ample(n, used // 4)
         self.bands = self.bands._replace(
-            score=_longer(self.bands.score, used, length),
-            item=_longer(self.bands.item, used, length),
-            state=_longer(self.bands.state, used, length),
+            score=resized(self.bands.score[:used], length),
+            item=resized(self.bands.item[:used], length),
+            state=resized(self.bands.state[:used], length),
         )
 
     def remove(self, slots: Int64s) -> None:
@@ -176,9 +175,3 @@ class BandRows:
             check_band(self.bands, slot, recency, dominance or self.bands.gauge[slot, SIGN] == 0.0)
         assert (taken <= 1).all()
         assert not taken[int(self.bands.end[0]) :].any()
-
-
-def _longer(array: npt.NDArray[Any], used: int, length: int) -> npt.NDArray[Any]:
-    longer = np.zeros(length, array.dtype)
-    longer[:used] = array[:used]
-    return longer

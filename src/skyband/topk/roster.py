@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.ragged import places_of, ranks_of
-from skyband.kernels.slots import Slots, grown
+from skyband.kernels.slots import Slots
 
 
 class Pool(NamedTuple):

@@ -8,9 +8,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.kernels.array import Bools, Floats, Int8s, Int64s
+from skyband.kernels.growth import grown_all
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.ragged import offsets_of, places_of
-from skyband.kernels.slots import grown
 from skyband.table import shorten
 from skyband.table.argument import check_integer
 from skyband.topk.kernels.buffer import DELIVERED, MEMBER, Buffers, Told, leave_all, mark_all
@@ -56,9 +56,7 @@ class Rows:
     def add(self, ids: pa.Array, kinds: Int8s, ks: Int64s, signs: Floats) -> Int64s:
         """Slots with empty rows for new subscriptions."""
         slots = self.roster.enlist(ids, kinds)
-        n_slots = self.roster.slots.n_slots
-        by_slot = {name: grown(getattr(self.buffers, name), n_slots) for name in Buffers._fields[:7]}
-        self.buffers = self.buffers._replace(**by_slot)
+        self.buffers = grown_all(self.buffers, self.roster.slots.n_slots, Buffers._fields[:7])
         self.buffers.k[slots], self.buffers.sign[slots] = ks, signs
         self.buffers.capacity[slots] = self.reserve.times * ks + self.reserve.more
         self.buffers.size[slots] = self.buffers.departed[slots] = 0
@@ -77,8 +75,7 @@ class Rows:
             fresh[reused] = False
         offsets = self._n_pool + offsets_of(lengths[fresh])
         starts[fresh], self._n_pool = offsets[:-1], int(offsets[-1])
-        pool: dict[str, Any] = {name: grown(getattr(self.buffers, name), self._n_pool) for name in Buffers._fields[7:]}
-        self.buffers = self.buffers._replace(**pool)
+        self.buffers = grown_all(self.buffers, self._n_pool, Buffers._fields[7:])
         return starts
 
     def remove(self, slots: Int64s) -> None:

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.growth import grown, grown_all
 from skyband.kernels.ragged import owners_of, places_of, starts_of
 from skyband.kernels.room import DOUBLINGS, stops
-from skyband.kernels.slots import grown
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import Contents
@@ -176,10 +176,9 @@ class SparseIndex:
         have = len(everywhere)
         if n_slots <= have:
             return
-        by_slot: Any = {name: grown(getattr(vectors, name), n_slots) for name in ("start", "n_entries", "norm")}
         self._index = self._index._replace(
-            vectors=vectors._replace(**by_slot),
-            homes=Homes._make(grown(array, n_slots) for array in homes),
+            vectors=grown_all(vectors, n_slots, ("start", "n_entries", "norm")),
+            homes=grown_all(homes, n_slots),
             everywhere=grown(everywhere, n_slots),
         )
         self._index.homes.low[have:] = np.inf
