@@ -8,7 +8,7 @@ everything is listed anew then, so that a million at once are listed in sorted o
 Top-k Spatial-keyword Publish/Subscribe Over Sliding Window (Wang, Zhang, Zhang, Lin, Huang; VLDB 2016), section 5.
 """
 
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -44,8 +44,6 @@ from skyband.table.argument import check_choices, check_integer
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import Contents, Questions
-
-ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
 
 ALL = frozenset(Prunings._fields)
 """The names of all prunings."""

@@ -1,6 +1,6 @@
 """Ours: subscriptions posted under their rarest words, in blocks that know what a message must offer."""
 
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,8 +49,6 @@ from skyband.kernels.slots import BLOCK as SLOTS_IN_BLOCK
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import Contents, Questions
-
-ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
 
 # So many postings are looked at closer at a time.
 PENDING = 1024

@@ -1,9 +1,8 @@
 """Points, or boxes, in trees: whatever holds objects or subscriptions by where they are."""
 
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.growth import resized, resized_all
@@ -21,7 +20,6 @@ from skyband.ranges.kernels.boxtree import (
 )
 
 Order = Literal["first", "curve"]
-ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
 
 # A tree is built anew when a batch is at least this share of it, when it has become this many times as large since its
 # curve was laid, and when it has shrunk to one in so many, as nodes are only given up when they are quite empty.
