@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from skyband.bench.real import unit_points
 from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.ragged import places_of
 from skyband.ranked import workload as ranked
 from skyband.ranked.kernels.interval_scan import Events
-from skyband.ranked.pool import spread
 from skyband.ranked.rows import UNLIMITED, Subscriptions
 from skyband.workload.seed import Part, generator
 from skyband.workload.zipf import Zipf
@@ -119,7 +119,7 @@ def about(people: Floats, n: int, n_events: int, label: str) -> Data:
 def subset(rows: Subscriptions, chosen: Int64s) -> Subscriptions:
     """These subscriptions, in this order."""
     sizes = np.diff(rows.offsets)[chosen]
-    at = spread(rows.offsets[chosen], sizes)
+    at = places_of(rows.offsets[chosen], sizes)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     parts = (rows.dim[at], rows.lo[at], rows.hi[at], rows.weight[at])
     return Subscriptions(None, offsets, *parts, rows.budget[chosen], rows.dims)

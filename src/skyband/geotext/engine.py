@@ -12,7 +12,7 @@ from skyband.geotext.messages import Messages
 from skyband.geotext.postings import PostingIndex
 from skyband.geotext.rows import Publications, Subscriptions
 from skyband.kernels.array import Int64s
-from skyband.kernels.slots import grown
+from skyband.kernels.growth import grown
 from skyband.table.argument import check_choice, check_choices, check_integer
 from skyband.topk.banded import Banded
 from skyband.topk.index import WordIndex

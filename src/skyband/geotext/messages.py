@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from skyband.geotext.rows import Publications, Subscriptions
 from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.ragged import offsets_of, places_of
 from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.score import PLACE
-from skyband.topk.lists import places_of
 from skyband.topk.questions import Asked
 from skyband.topk.skeleton import Continuous
 from skyband.topk.store import Arrivals
@@ -115,5 +115,4 @@ class Messages(Continuous[Subscriptions, Publications]):
 
     def _words(self, start: Int64s, count: Int64s, codes: Int64s, weights: Floats) -> tuple[Int64s, pa.Array, Floats]:
         places = places_of(start, count)
-        offsets = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-        return offsets, self._vocabulary.words(codes[places]), weights[places]
+        return offsets_of(count), self._vocabulary.words(codes[places]), weights[places]

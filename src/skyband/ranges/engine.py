@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from skyband.contract import Engine, pack, register, take, unpack
 from skyband.kernels.array import Bools, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.object_ids import Lexicon
-from skyband.kernels.slots import grown
 from skyband.ranges.batch import BatchServer
 from skyband.ranges.boxed import Boxed
 from skyband.ranges.half_open import Sloped

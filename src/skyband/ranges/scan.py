@@ -8,11 +8,12 @@ import pyarrow.compute as pc
 
 from skyband.contract import Engine, pack, register, take, unpack
 from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.kernels.growth import grown, grown_all
 from skyband.kernels.heap import make_heap
 from skyband.kernels.id_order import labels
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.room import pauses
-from skyband.kernels.slots import BLOCK, grown
+from skyband.kernels.slots import BLOCK
 from skyband.ranges.kernels.range_scan import Inside, ObjectChanges, Objects, Ranges, search_rows, sweep
 from skyband.ranges.rows import Publications, Subscriptions
 from skyband.table import change_schema, ranking_schema
@@ -83,12 +84,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
         if not len(self._ranges.lo):
             self._ranges = self._ranges._replace(lo=np.zeros((0, dims, BLOCK)), hi=np.zeros((0, dims, BLOCK)))
         before = len(self._ranges.lo)
-        self._ranges = Ranges(
-            grown(self._ranges.lo, n_blocks),
-            grown(self._ranges.hi, n_blocks),
-            grown(self._ranges.gate, n_blocks),
-            grown(self._ranges.dirty, n_blocks),
-        )
+        self._ranges = grown_all(self._ranges, n_blocks, ("lo", "hi", "gate", "dirty"))
         self._ranges.lo[before:] = np.inf
         self._ranges.lo[slots // BLOCK, :, slots % BLOCK] = rows.lo
         self._ranges.hi[slots // BLOCK, :, slots % BLOCK] = rows.hi
@@ -112,12 +108,8 @@ class RangesScan(Engine[Subscriptions, Publications]):
             self._objects = self._objects._replace(x=np.zeros((dims, len(self._objects.y))))
             self._scratch = self._scratch._replace(x=np.zeros(dims))
         n = self._ids.size
-        self._objects = Objects(
-            grown(self._objects.x, n, axis=1),
-            grown(self._objects.y, n),
-            grown(self._objects.alive, n),
-            grown(self._objects.label, n),
-        )
+        x = grown(self._objects.x, n, axis=1)
+        self._objects = grown_all(self._objects, n, ("y", "alive", "label"))._replace(x=x)
         self._ts = grown(self._ts, n)
 
     def _unsubscribe(self, ids: pa.Array) -> pa.Table:

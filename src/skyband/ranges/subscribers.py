@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from skyband.contract.family import FAMILIES
 from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.growth import grown, grown_all
 from skyband.kernels.heap import make_heap
 from skyband.kernels.object_ids import Lexicon
 from skyband.kernels.room import pauses, stops
-from skyband.kernels.slots import grown
 from skyband.kernels.sort_keys import curve_keys
 from skyband.ranges.boxes import extent_of
 from skyband.ranges.kernels.deliveries import Deliveries
@@ -85,8 +85,7 @@ class Subscribers:
         self.points[slots] = points
         self.rows.buffers.whole[slots] = True
         self.deliveries.begin(slots, n_slots)
-        receivers, dirty, is_dirty, *rest = self._inbox
-        self._inbox = Inbox(grown(receivers, n_slots), grown(dirty, n_slots), grown(is_dirty, n_slots), *rest)
+        self._inbox = grown_all(self._inbox, n_slots, Inbox._fields[:3])
         return slots
 
     def _enlist(self, ids: pa.Array, k: Int64s, points: Floats) -> Int64s:

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.kernels.array import Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.heap import make_heap
 from skyband.kernels.order import order_by
 from skyband.kernels.room import ample, initial, pauses, stops
-from skyband.kernels.slots import grown
 from skyband.topk.bands import BandRows, Entries, RowEnds
 from skyband.topk.cell_store import Shelf
 from skyband.topk.change_log import Telling

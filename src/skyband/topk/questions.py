@@ -1,11 +1,13 @@
 """What subscriptions ask and what they admit, by slot, as the kernels want it."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from skyband.kernels.array import Floats, Int8s, Int64s
-from skyband.kernels.slots import BLOCK, grown
+from skyband.kernels.growth import grown, grown_all
+from skyband.kernels.ragged import places_of, starts_of
+from skyband.kernels.slots import BLOCK
 from skyband.table import Windows
 from skyband.topk.kernels.scan import LARGEST, UNBOUNDED, Rules
 from skyband.topk.kernels.score import Questions
@@ -84,9 +86,9 @@ class Inquiry:
         self._write_questions(asked, slots)
 
     def _write_rules(self, windows: Windows, slots: Int64s, limits: Floats) -> None:
-        have, n_slots = len(self.rules.gate), self.roster.slots.n_slots
-        due = grown(self.rules.due, self.roster.slots.n_blocks)
-        self.rules = Rules._make([*(grown(array, n_slots) for array in self.rules[:-1]), due])
+        have, slots_now = len(self.rules.gate), self.roster.slots
+        due = grown(self.rules.due, slots_now.n_blocks)
+        self.rules = grown_all(self.rules, slots_now.n_slots, Rules._fields[:-1])._replace(due=due)
         self.rules.gate[have:] = -np.inf
         self.rules.oldest[have:] = LARGEST
         self.rules.due[have // BLOCK :] = LARGEST
@@ -117,17 +119,13 @@ class Inquiry:
         if not len(before.kinds):
             before = _no_questions(asked.points.shape[1], asked.weights.shape[1])
         n_terms = self._n_terms + len(asked.terms)
-        by_slot: dict[str, Any] = {
-            name: grown(getattr(before, name), slots.n_slots)
-            for name in ("norm", "alpha", "signature", "term_start", "term_count")
-        }
-        self.questions = before._replace(
+        by_slot = ("norm", "alpha", "signature", "term_start", "term_count")
+        self.questions = grown_all(before, slots.n_slots, by_slot)._replace(
             kinds=slots.kinds,
             centre=grown(before.centre, slots.n_blocks),
             weight=grown(before.weight, slots.n_blocks),
             terms=grown(before.terms, n_terms),
             term_weights=grown(before.term_weights, n_terms),
-            **by_slot,
         )
         return self.questions
 
@@ -146,12 +144,11 @@ class Inquiry:
         lengths = self.questions.term_count[slots]
         if 2 * int(lengths.sum()) > self._n_terms:
             return
-        ends = np.cumsum(lengths)
-        places = np.repeat(self.questions.term_start[slots] - (ends - lengths), lengths) + np.arange(lengths.sum())
+        places = places_of(self.questions.term_start[slots], lengths)
         self._n_terms = len(places)
         self.questions.terms[: self._n_terms] = self.questions.terms[places]
         self.questions.term_weights[: self._n_terms] = self.questions.term_weights[places]
-        self.questions.term_start[slots] = ends - lengths
+        self.questions.term_start[slots] = starts_of(lengths)
 
     def windows(self, slots: Int64s) -> Windows:
         """The windows of these slots."""

@@ -9,8 +9,8 @@ for ever.
 import numpy as np
 
 from skyband.kernels.array import Int32s, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.room import pauses
-from skyband.kernels.slots import grown
 from skyband.topk.kernels.score import Contents
 from skyband.topk.kernels.term_search import Lookup, make_lookup
 from skyband.topk.kernels.term_store import (

@@ -14,13 +14,12 @@ Paper: section 3.3 of the top-k/w model (cells of interest), and 5.1.3 (cell upd
 import numpy as np
 
 from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.growth import grown_all
 from skyband.kernels.room import DOUBLINGS, stops
-from skyband.kernels.slots import grown
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.cell_index import (
     NOWHERE,
-    Interest,
     adjust,
     check_interest,
     make_found,
@@ -78,7 +77,7 @@ class GridIndex:
     def add(self, slots: Int64s, kinds: Int8s, centres: Floats, weights: Floats, norms: Floats, gates: Floats) -> None:
         """Take in subscriptions; their slots are new, or were removed before."""
         have, wanted = len(self._interest.gate), int(np.max(slots, initial=-1)) + 1
-        interest = Interest._make(grown(array, wanted) for array in self._interest)
+        interest = grown_all(self._interest, wanted)
         self._interest = interest
         self._forget(np.arange(have, len(interest.gate)))
         if (interest.gate[slots] > -np.inf).any():

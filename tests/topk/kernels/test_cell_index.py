@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skyband.kernels.array import Floats, Int64s
-from skyband.kernels.slots import grown
+from skyband.kernels.growth import grown
 from skyband.topk.kernels.candidate import make_candidates
 from skyband.topk.kernels.cell_index import (
     EVERYWHERE,

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from skyband.kernels.array import Int64s
-from skyband.pipeline.source.json_rows import json_rows
 from skyband.table.csv_file import read_csv
+from skyband.table.json_object import json_objects
 from skyband.table.reject import LONGEST_VALUE, UnreadableFile
 
 ROWS_AT_ONCE = 10_000
@@ -78,7 +78,7 @@ def _parquet(path: Path) -> Iterator[_Rows]:
     first = 1
     with pa.parquet.ParquetFile(path) as file:
         for batch in file.iter_batches(ROWS_AT_ONCE):
-            yield _Rows(np.arange(first, first + batch.num_rows), json_rows(batch))
+            yield _Rows(np.arange(first, first + batch.num_rows), json_objects(batch))
             first += batch.num_rows
 
 
@@ -115,7 +115,7 @@ def _csv(path: Path) -> Iterator[_Rows]:
         data = _with_bad_bytes_marked(file.read())
     reading = read_csv(data, path.name)
     table = reading.table
-    values, numbers = json_rows(table), reading.row_numbers
+    values, numbers = json_objects(table), reading.row_numbers
     unreadable = {reject.row: bad(f"{reject.reason}: {reject.value}") for reject in reading.rejects}
     if NOT_TEXT.encode() in data:
         spoilt = pc.match_substring(values, NOT_TEXT).to_numpy(zero_copy_only=False)

@@ -16,7 +16,7 @@ from skyband.geotext import workload as geotext
 from skyband.geotext.keyword import pick
 from skyband.kernels.array import Floats, Int64s
 from skyband.pipeline.source.file_rows import RAW
-from skyband.pipeline.source.json_rows import json_rows
+from skyband.table.json_object import json_objects
 from skyband.window import workload as window
 from skyband.workload.clock import MINUTE
 from skyband.workload.cluster import clusters
@@ -96,7 +96,7 @@ def _chunk(maker: Maker, noun: str, number: int) -> pa.StringArray:
         columns = {"id": ids(maker.options, "s", rows), "k": repeated(maker.options.k, CHUNK)}
     else:
         columns = {"id": ids(maker.options, "p", rows), "ts": pa.array(maker.options.start + rows * maker.gap_us)}
-    return json_rows(pa.table(columns | content))
+    return json_objects(pa.table(columns | content))
 
 
 def _geotext(options: geotext.Options, noun: str, number: int) -> dict[str, pa.Array]:

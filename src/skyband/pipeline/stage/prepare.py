@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from skyband.contract.family import FAMILIES, Parse
 from skyband.kernels.array import Bools, Int64s
+from skyband.kernels.ragged import ranks_of
 from skyband.pipeline.state.spec import OPS, Shape
 from skyband.table import Settings, WindowKind
 from skyband.table.cell import marked
@@ -240,7 +241,7 @@ def rounds(ids: pa.Array, kept: Int64s, unique: bool) -> Iterator[Int64s]:
     sorted_codes = codes.indices.to_numpy(zero_copy_only=False)[order]
     starts = np.flatnonzero(np.r_[True, sorted_codes[1:] != sorted_codes[:-1]])
     nth = np.empty(len(kept), np.int64)
-    nth[order] = np.arange(len(kept)) - np.repeat(starts, np.diff(np.r_[starts, len(kept)]))
+    nth[order] = ranks_of(np.diff(starts, append=len(kept)))
     for number in range(int(nth.max()) + 1):
         yield kept[nth == number]
 

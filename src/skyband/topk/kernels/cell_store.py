@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skyband.kernels import ragged
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.topk.kernels.grid import Grid, line, locate
@@ -178,7 +179,7 @@ def places_of(shelves: Shelves) -> Int64s:
     """The places of the pool that are taken, cell by cell."""
     first, end = shelves.cells[:, FIRST], shelves.cells[:, END]
     lengths = end - first
-    return np.repeat(end - np.cumsum(lengths), lengths) + np.arange(lengths.sum())
+    return ragged.places_of(first, lengths)
 
 
 def stretches_of(shelves: Shelves) -> Int64s:
@@ -202,7 +203,7 @@ def check_shelves(shelves: Shelves) -> None:
     assert (starts[0], ends[-1]) == (0, shelves.used[0])
     assert shelves.used[0] <= len(shelves.numbers)
     places = places_of(shelves)
-    cells, found = np.repeat(np.arange(len(start)), end - first), np.zeros(len(places), np.int64)
+    cells, found = ragged.owners_of(end - first), np.zeros(len(places), np.int64)
     points = shelves.points[places]
     cells_of(shelves.grid, np.ascontiguousarray(points.T), 0, len(places), found)
     assert np.array_equal(found, cells)
