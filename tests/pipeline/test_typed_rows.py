@@ -3,7 +3,7 @@
 import datetime
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from skyband.pipeline.source.typed_rows import from_parcel, plain, to_parcel
 from skyband.pipeline.stage.prepare import prepare_packed, prepare_rows
 from skyband.pipeline.state.spec import RAW, Shape
 from tests.pipeline.streams import shape_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 NUMBERS = st.sampled_from([0.0, -0.0, 1.0, 0.5, -2.0, 1e20, 2.0**60, 1e200, math.nan, math.inf, -math.inf])
 INTEGERS = st.sampled_from([0, 1, 2, 3, -1, 7, 127])
@@ -182,3 +185,58 @@ def test_a_damaged_file_ends_with_a_row_that_is_rejected(tmp_path: Path) -> None
     assert next(prepare_packed(pa.Table.from_batches([found]), shape)).equals(
         prepare_rows(pa.Table.from_batches([wanted]), shape)
     )
+
+
+@pytest.mark.spark
+def test_spark_carries_typed_rows_beside_text(spark: "SparkSession", tmp_path: Path) -> None:
+    from skyband.pipeline.config import Endpoint
+    from skyband.pipeline.source.source import read_source
+    from skyband.pipeline.stage.frames import prepare
+    from skyband.pipeline.state.folder import State
+
+    shape, folder = shape_of("window", 1), str(tmp_path / "state")
+    State(folder).begin(shape)
+    rows = [{"id": f"p{i}", "ts": i, "point": [0.5, float(i)] if i % 50 else [1.0]} for i in range(25_000)]
+    (tmp_path / "said").mkdir()
+    pa.parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "said" / "a.parquet")
+    pa.parquet.write_table(pa.table({"id": ["d"], "ts": [datetime.date(2024, 1, 1)]}), tmp_path / "said" / "b.parquet")
+    (tmp_path / "asked").mkdir()
+    (tmp_path / "asked" / "a.ndjson").write_text('{"id":"s","k":1,"score":"sum","weights":[1.0,2.0]}\nnothing\n')
+
+    def read(stream: bool, packed: bool) -> "DataFrame":
+        asked, said = (
+            read_source(
+                spark,
+                noun,
+                Endpoint(format, {"path": str(tmp_path / path)}),
+                stream=stream,
+                max_rows=None,
+                packed=packed,
+            )
+            for noun, format, path in (("subscriptions", "ndjson", "asked"), ("publications", "parquet", "said"))
+        )
+        return prepare(asked.unionByName(said, allowMissingColumns=True), shape, folder)
+
+    order = [(name, "ascending") for name in ("noun", "origin", "offset")]
+    wanted = read(stream=False, packed=False).toArrow().sort_by(order)
+    assert len(wanted) == 25_003
+    assert wanted["reason"].null_count == 25_003 - 502
+    assert read(stream=False, packed=True).toArrow().sort_by(order).equals(wanted)
+
+    def go_on(packed: bool) -> pa.Table:
+        found: list[pa.Table] = [wanted.slice(0, 0)]
+        writer = read(stream=True, packed=packed).writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer = writer.foreachBatch(lambda batch, number: found.append(batch.toArrow())).trigger(availableNow=True)
+        writer.start().awaitTermination()
+        return pa.concat_tables(found).sort_by(order)
+
+    # A stream that was begun with text goes on with typed rows, and reads no file twice.
+    assert go_on(packed=False).equals(wanted)
+    pa.parquet.write_table(pa.Table.from_pylist(rows[:3]), tmp_path / "said" / "c.parquet")
+    more = go_on(packed=True)
+    assert list(zip(more["origin"].to_pylist(), more["offset"].to_pylist(), strict=True)) == [
+        ("c.parquet", 1),
+        ("c.parquet", 2),
+        ("c.parquet", 3),
+    ]
+    assert [reason is None for reason in more["reason"].to_pylist()] == [False, True, True]
