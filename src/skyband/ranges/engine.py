@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from skyband.contract import Engine, pack, register, take, unpack
+from skyband.contract import Engine, Given, pack, register, take, unpack
 from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.growth import grown
 from skyband.kernels.object_ids import Lexicon
@@ -23,7 +23,7 @@ from skyband.ranges.scan import Known
 from skyband.ranges.server import Algorithm, Plan, Server
 from skyband.ranges.subscribers import Subscribers
 from skyband.ranges.wire import message_schema, message_table
-from skyband.table import LARGEST_K, Parsed, Reject, Source, change_schema, ranking_schema, shorten
+from skyband.table import LARGEST_K, Parsed, Reject, change_schema, ranking_schema, shorten
 from skyband.table.argument import check_choice, check_flag, check_integer, check_integers, check_number
 
 Shape = Literal["box", "1.5"]
@@ -272,7 +272,7 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         kinds = (self._id_type("publications id"), self._id_type("publications object"))
         return message_schema(*kinds, self._objects.dims)
 
-    def messages(self, publications: Source) -> Notified:
+    def messages(self, publications: Given) -> Notified:
         """Publish, and tell which messages that sends through the network, besides how tops change.
 
         A message reaches the subscriptions to the best `k` whose range has l_out < l <= l_in and r_in <= r < r_out in
