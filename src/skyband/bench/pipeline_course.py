@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 import skyband
-from skyband.bench.contest import pieces
-from skyband.bench.places import Corpus
+from skyband.bench.geotext_corpus import Corpus
+from skyband.bench.runner import pieces
 from skyband.contract import AnyEngine
 from skyband.table import Window
 from skyband.table.write import json_rows
