@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from skyband.bench import BENCHMARKS, Row, runner
-from skyband.bench.figure import Plot, draw_plot
-from skyband.bench.geotext_contest import Setting, contest
+from skyband.bench.geotext_contest import Setting, contest, heat
 from skyband.bench.row import measured
 from skyband.bench.suite import geotext
 from skyband.bench.suite.geotext import SCALES, Scale
+from skyband.bench.view import Plot, draw_plot
 
 TOY = SCALES["toy"]
 
@@ -96,8 +96,8 @@ def test_table_2_is_made_of_the_runs_of_figure_10(runs: dict[str, list[Row]]) ->
 
 
 def test_millions_are_compared_in_one_heat_where_the_memory_holds_all() -> None:
-    assert [geotext.heat(3, 10, free) for free in (30, 29, 20, 19)] == [3, 2, 2, None]
-    assert [geotext.heat(1, 10, free) for free in (10, 9)] == [2, None]
+    assert [heat(3, 10, free) for free in (30, 29, 20, 19)] == [3, 2, 2, None]
+    assert [heat(1, 10, free) for free in (10, 9)] == [2, None]
     rows = run("geotext-million")
     assert [row["algorithm"] for row in rows] == ["blocks", "skype", "ciq-kmax", "blocks"]
     assert len({row["measures"]["first.all_us"] for row in rows[:3]}) == 1

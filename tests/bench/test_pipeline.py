@@ -112,10 +112,13 @@ def test_a_rebuild_is_told_from_none() -> None:
 def test_without_spark_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr("skyband.bench.pipeline_flow.find_spec", lambda name: None if name == "pyspark" else find(name))
-    rows = BENCHMARKS["pipeline"].run("toy", lambda said: None)
-    assert [row["skipped"] for row in rows] == [
-        "Skipped: pyspark cannot be imported; `pip install skyband[spark]` brings it."
-    ]
+    for name in ("pipeline", "pipeline-recovery", "pipeline-throughput"):
+        rows = BENCHMARKS[name].run("toy", lambda said: None)
+        assert [row["skipped"] for row in rows] == [
+            "Skipped: pyspark cannot be imported; `pip install skyband[spark]` brings it."
+        ]
+        _, cells = BENCHMARKS[name].table(rows)
+        assert cells[0][-1] == rows[0]["skipped"]
 
 
 class Alone:

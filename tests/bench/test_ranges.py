@@ -24,11 +24,11 @@ from skyband.bench.ranges_data import (
     make_world,
     plant,
 )
+from skyband.bench.ranges_paper import KS, M_TABLE_4, MIN_Y_PAPER, SCALES, SENT, by_k
 from skyband.bench.ranges_traffic import Carried, Market, Paths, world_of
 from skyband.bench.ranges_trial import Trial, contest, require_agreement
 from skyband.bench.real import VARIABLE, find
 from skyband.bench.runner import WrongAnswer
-from skyband.bench.suite.ranges import KS, M_TABLE_4, MIN_Y_PAPER, SCALES, SENT, by_k
 from skyband.ranges import workload as ranges
 
 SETTING = Setting(60, 20, n_objects=15, n_warm=4, batch=10)

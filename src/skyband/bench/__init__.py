@@ -2,9 +2,9 @@
 
 from skyband.bench.discovery import discover, draw, tables
 from skyband.bench.experiment import AnyExperiment, Experiment, Progress, Size
-from skyband.bench.figure import NoMatplotlib
 from skyband.bench.row import Row
 from skyband.bench.storage import load, rows_of, store
+from skyband.bench.view import NoMatplotlib
 
 BENCHMARKS: dict[str, AnyExperiment] = discover()
 """Every benchmark by name."""

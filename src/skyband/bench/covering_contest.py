@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skyband.bench.clock import time_in_turn
 from skyband.bench.covering_data import Data, Scan, Setting, covers, draw, lengths_of, n_probes, on_curve, queries
 from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured, skipped
-from skyband.bench.runner import WrongAnswer, short_of_memory
+from skyband.bench.runner import WrongAnswer, short_of_memory, time_in_turn
 from skyband.covering.kernels.corners import NONE
 from skyband.covering.roots import Roots
 from skyband.covering.search import Corners, Greedy, Jumps, Search

@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skyband.bench.clock import time_in_turn
 from skyband.bench.covering_data import Setting, draw, on_curve, queries
 from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured
-from skyband.bench.runner import Taken, WrongAnswer, race
+from skyband.bench.runner import Taken, WrongAnswer, race, time_in_turn
 from skyband.covering.kernels.cells import Axes
 from skyband.covering.kernels.corners import LOOKED, NONE, find_covers, make_descent
 from skyband.covering.kernels.cubes import n_cubes, rectangles, runs

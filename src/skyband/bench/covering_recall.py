@@ -15,11 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skyband.bench.clock import time_in_turn
 from skyband.bench.covering_data import Data, Setting, covers, draw, lengths_of, n_probes, on_curve
 from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured
-from skyband.bench.runner import WrongAnswer
+from skyband.bench.runner import WrongAnswer, time_in_turn
 from skyband.covering.kernels.corners import NONE
 from skyband.covering.kernels.greedy import PAUSED, PROBES, search_greedily, start_hunt
 from skyband.covering.roots import Roots

@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from skyband.bench.clock import time_in_turn
 from skyband.bench.covering_data import (
     SEED,
     Data,
@@ -27,7 +26,7 @@ from skyband.bench.covering_data import (
 )
 from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured, skipped
-from skyband.bench.runner import WrongAnswer
+from skyband.bench.runner import WrongAnswer, time_in_turn
 from skyband.covering import workload
 from skyband.covering.kernels.corners import NONE
 from skyband.covering.search import Corners, Greedy, Jumps, Search

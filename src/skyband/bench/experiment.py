@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
-from skyband.bench.figure import Plot, draw_plot
 from skyband.bench.machine import provenance
 from skyband.bench.row import Row
-from skyband.bench.view import Column, cells_of
+from skyband.bench.view import Column, Plot, cells_of, draw_plot
 
 Size = Literal["toy", "small", "full"]
 Progress = Callable[[str], None]

@@ -24,16 +24,19 @@ import numpy as np
 import pyarrow as pa
 
 import skyband
-from skyband.bench.clock import time_in_turn
 from skyband.bench.experiment import Progress
 from skyband.bench.geotext_corpus import Corpus
+from skyband.bench.machine import free_memory
 from skyband.bench.row import Row, measured, skipped
-from skyband.bench.runner import AT_ONCE, Call, Spending, pieces, require_equal, total_bytes
+from skyband.bench.runner import AT_ONCE, Call, Spending, pieces, require_equal, time_in_turn, total_bytes
 from skyband.contract import AnyEngine, Granularity
 from skyband.geotext.engine import Geotext
 from skyband.table import Window
 
 N_CHECKED = 100
+ALL_AT_ONCE = 4
+# Measured with a million: rows, questions, index and ids.
+BYTES_EACH = 2500
 SECOND = 1_000_000
 # Of the first engine of a contest, beside the one that a row is of.
 TIMES = ("all_us", "arrival_us", "expiry_us")
@@ -89,7 +92,7 @@ class Entrant(NamedTuple):
         return skyband.open("geotext", self.engine, window=window, **self.options)
 
 
-SCAN = Entrant("scan", "scan")
+SCAN, SKYPE = Entrant("scan", "scan"), Entrant("skype", "skype")
 
 
 class Course:
@@ -280,3 +283,87 @@ def run_match(match: Match, progress: Progress) -> Iterator[Row]:
     rows = list(contest(*match[:4], progress))
     match.spending.note(n, 0.0, max(map(total_bytes, rows)))
     yield from rows
+
+
+class Plan(NamedTuple):
+    """How large a run of the family is, and who takes part with how many subscriptions.
+
+    `patience` is in seconds for each warm-up, `budget` for all of an engine at one size.
+    """
+
+    sizes: tuple[tuple[int, tuple[Entrant, ...]], ...]
+    n_live: int
+    n_warm: int
+    n_rounds: int
+    batch: int = 1000
+    shrink: int = 1
+    k: int = 20
+    patience: float = 1e9
+    budget: float = 1e9
+
+    def setting(self, n: int, **more: Any) -> Setting:
+        """What engines are given at a size."""
+        corpus = Corpus("tweets", self.shrink)
+        return Setting(corpus, n, self.n_live, self.n_warm, self.batch, self.n_rounds, self.k, **more)
+
+    def family_setting(self, n: int) -> Setting:
+        """What engines are given that are timed by batch and by publication."""
+        return self.setting(n, granularities=("batch", "publication"), patience=self.patience)
+
+
+COMPILING = Plan((), n_live=30, n_warm=10, n_rounds=2, batch=10, shrink=10_000, k=3)
+
+
+def compare_family(plan: Plan, progress: Progress) -> Iterator[Row]:
+    """All engines in memory for each number of subscriptions; those that would take too long are left out."""
+    everybody = {each.label: each for _, entrants in plan.sizes for each in entrants}
+    spending = {label: Spending(plan.budget) for label in everybody}
+    # Lets every engine compile what it needs, which would use up the patience with a warm-up.
+    list(contest(COMPILING.family_setting(4), list(everybody.values()), ALL_AT_ONCE, "compiling", progress))
+    for n, entrants in plan.sizes:
+        setting, label, able = plan.family_setting(n), f"{n:,} subscriptions", []
+        for each in entrants:
+            reason = spending[each.label].reluctance(n)
+            if reason is None:
+                able.append(each)
+            else:
+                progress(f"{label}: {each.label}: {reason}")
+                yield from left_out(setting, [each], label, reason)
+        rows = list(contest(setting, able, ALL_AT_ONCE, label, progress)) if able else []
+        yield from _beside_skype(rows)
+        for each in able:
+            own = [row for row in rows if row["algorithm"] == each.label]
+            timed = sum(sum(row["latencies"]) for row in own) / 1e9
+            spending[each.label].note(n, own[0]["measures"]["ready_s"] + timed, total_bytes(own[0]))
+
+
+def _beside_skype(rows: list[Row]) -> list[Row]:
+    """The rows, each with what Skype took beside it."""
+    took = {
+        row["parameters"]["granularity"]: row["measures"]["all_us"] for row in rows if row["algorithm"] == SKYPE.label
+    }
+    for row in rows:
+        row["measures"] |= {"skype.all_us": took[row["parameters"]["granularity"]]} if took else {}
+    return rows
+
+
+def compare_millions(point: tuple[Setting, Sequence[Entrant]], progress: Progress) -> Iterator[Row]:
+    """A contest with so many engines at a time as the memory holds."""
+    setting, entrants = point
+    n, label = setting.n_subscriptions, f"{setting.n_subscriptions:,} subscriptions"
+    at_once = heat(len(entrants), n * BYTES_EACH, free_memory())
+    if at_once is None:
+        needed = min(len(entrants), 2) * n * BYTES_EACH
+        reason = f"Skipped: {needed / 1e9:.0f} GB would be needed, and {free_memory() / 1e9:.0f} GB are free."
+        yield from left_out(setting, entrants, label, reason)
+    else:
+        yield from contest(setting, entrants, at_once, label, progress)
+
+
+def heat(n_entrants: int, bytes_each: int, free: float) -> int | None:
+    """How many engines take part in a heat: all, or the first and one other, or None where not even these fit."""
+    for n in (n_entrants, min(n_entrants, 2)):
+        if n * bytes_each <= free:
+            # A contest of one engine alone is a heat of it and nobody.
+            return max(n, 2)
+    return None

@@ -11,11 +11,10 @@ import numpy as np
 import psutil
 import pyarrow as pa
 
-from skyband.bench.clock import time_in_turn
 from skyband.bench.pipeline_course import Bare, Course
 from skyband.bench.pipeline_flow import Flow, Ours, Told, cpu_seconds
 from skyband.bench.row import Row, measured
-from skyband.bench.runner import Call, WrongAnswer
+from skyband.bench.runner import Call, WrongAnswer, time_in_turn
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

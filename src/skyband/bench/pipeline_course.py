@@ -91,7 +91,7 @@ class Bare:
 
 def rate(n_subscriptions: int, n_live: int, sample: int, shrink: int = 50, k: int = 20) -> float:
     """How many publications a second an engine takes; the first half of the sample is not counted."""
-    from skyband.bench.clock import time_in_turn
+    from skyband.bench.runner import time_in_turn
 
     course = Course(n_subscriptions, n_live, sample, 2, shrink, k)
     bare = Bare(course)

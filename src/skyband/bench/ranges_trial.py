@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skyband.bench.clock import no_collection
 from skyband.bench.experiment import Progress
 from skyband.bench.ranges_data import DENSE, SEED, Approach, Crowd, Setting, World, make_world, plant
 from skyband.bench.row import Row, average, measured
-from skyband.bench.runner import WrongAnswer
+from skyband.bench.runner import WrongAnswer, no_collection
 from skyband.kernels.array import Floats, Int64s
 from skyband.ranges.kernels.message import Messages
 from skyband.ranges.kernels.range_scan import ObjectChanges

@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skyband.bench.clock import time_in_turn
 from skyband.bench.experiment import Progress
 from skyband.bench.ranked_data import Data
 from skyband.bench.ranked_entrant import Built, Entrant, Scan, batches, build, replace, warm
 from skyband.bench.row import Row, measured, skipped
-from skyband.bench.runner import Call, WrongAnswer
+from skyband.bench.runner import Call, WrongAnswer, time_in_turn
 from skyband.kernels.array import Int64s
 from skyband.ranked.kernels.fitting import Rule
 from skyband.ranked.kernels.getnext import CURSORS, first_parts

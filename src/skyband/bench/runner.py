@@ -3,14 +3,15 @@
 A sweep over numbers of subscriptions stops where the next would take too long or too much memory.
 """
 
+import gc
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from skyband.bench.clock import time_in_turn
 from skyband.bench.experiment import Progress
 from skyband.bench.machine import free_memory
 from skyband.bench.row import Row, measured, skipped
@@ -37,6 +38,42 @@ def require_equal(answer: pa.Table, expected: pa.Table, what: str) -> None:
 def pieces(table: pa.Table, size: int) -> Iterator[pa.Table]:
     """The table in slices of at most `size` rows."""
     return (table.slice(start, size) for start in range(0, len(table), size))
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Garbage collected before, and not meanwhile."""
+    was_on = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def time_in_turn(
+    calls: Mapping[str, Callable[[int], object]],
+    n_rounds: int,
+    n_warm: int = 1,
+    after: Callable[[str, int, object], None] = lambda name, turn, answer: None,
+) -> dict[str, list[int]]:
+    """The nanoseconds of each call in each round, without the first `n_warm` rounds.
+
+    A call is given the number of its round, warm-up included. `after` sees its answer with the clock stopped.
+    """
+    taken: dict[str, list[int]] = {name: [] for name in calls}
+    with no_collection():
+        for turn in range(n_warm + n_rounds):
+            for name, call in calls.items():
+                start = time.perf_counter_ns()
+                answer = call(turn)
+                spent = time.perf_counter_ns() - start
+                if turn >= n_warm:
+                    taken[name].append(spent)
+                after(name, turn, answer)
+    return taken
 
 
 def race(

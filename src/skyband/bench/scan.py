@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 import skyband
-from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import (
     Case,
     Tally,
@@ -27,7 +26,7 @@ from skyband.bench.contest import (
 )
 from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured
-from skyband.bench.runner import Call, Taken, WrongAnswer, pieces, race, require_equal, sweep
+from skyband.bench.runner import Call, Taken, WrongAnswer, pieces, race, require_equal, sweep, time_in_turn
 from skyband.contract import AnyEngine
 from skyband.window import workload as window
 

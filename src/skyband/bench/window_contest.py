@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import Case, Tally, bytes_of_subscriptions, window_case
 from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured, skipped
-from skyband.bench.runner import AT_ONCE, Call, Spending, WrongAnswer, pieces
+from skyband.bench.runner import AT_ONCE, Call, Spending, WrongAnswer, pieces, time_in_turn
 from skyband.contract import AnyEngine
 
 POLICIES = ("sma", "tma", "kmax", "cskyband", "sasf", "pa", "skyband")

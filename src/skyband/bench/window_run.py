@@ -19,10 +19,9 @@ import pyarrow as pa
 
 import skyband
 from skyband.bench import real
-from skyband.bench.clock import time_in_turn
 from skyband.bench.experiment import Progress, Size
 from skyband.bench.row import Row, average, measured, skipped
-from skyband.bench.runner import race
+from skyband.bench.runner import race, time_in_turn
 from skyband.contract import AnyEngine
 from skyband.kernels.array import Floats
 from skyband.window import workload

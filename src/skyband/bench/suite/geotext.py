@@ -11,16 +11,25 @@ ratios compare, and what ours took beside each is shown.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from skyband.bench.experiment import AnyExperiment, Experiment, Progress, Size, whole
-from skyband.bench.figure import Plot
-from skyband.bench.geotext_contest import SCAN, Entrant, Match, Setting, contest, left_out, run_match
+from skyband.bench.experiment import AnyExperiment, Experiment, Size, whole
+from skyband.bench.geotext_contest import (
+    SCAN,
+    SKYPE,
+    Entrant,
+    Match,
+    Plan,
+    Setting,
+    compare_family,
+    compare_millions,
+    run_match,
+)
 from skyband.bench.geotext_corpus import REAL, Corpus
-from skyband.bench.machine import free_memory
 from skyband.bench.row import Row, number
 from skyband.bench.runner import Spending, total_bytes
 from skyband.bench.view import (
     SUBSCRIPTIONS,
     Column,
+    Plot,
     algorithm,
     computed,
     count_given,
@@ -36,18 +45,15 @@ from skyband.bench.view import (
 )
 from skyband.geotext.workload import CORPORA
 
-SKYPE, CIQ, OURS = Entrant("skype", "skype"), Entrant("ciq-kmax", "ciq"), Entrant("blocks", "blocks")
+CIQ, OURS = Entrant("ciq-kmax", "ciq"), Entrant("blocks", "blocks")
 EVERYBODY = (SKYPE, CIQ, OURS)
 FAMILY = (SCAN, CIQ, SKYPE, OURS)
-ALL_AT_ONCE = 4
 # What indexes count of what their bounds have saved.
 BOUNDS = ("cells", "groups", "terminated", "prefix", "unseen", "blocks skipped")
 # kmax in multiples of k: 20 to 120 at k = 20; and θ in multiples of kScore.
 MULTIPLES, RATIOS = (1, 2, 3, 4, 5, 6), (1.0, 0.95, 0.9, 0.85, 0.8, 0.75)
 N_GROUPS = 10
 PRUNINGS = ("cells", "groups", "termination", "prefix", "max_weight", "inner", "outer", "unseen")
-# Measured with a million: rows, questions, index and ids.
-BYTES_EACH = 2500
 
 
 def _without(label: str, *left_out: str) -> Entrant:
@@ -125,32 +131,6 @@ SCALES: dict[Size, Scale] = {
 }  # fmt: skip
 
 
-class Plan(NamedTuple):
-    """How large a run of the family is, and who takes part with how many subscriptions.
-
-    `patience` is in seconds for each warm-up, `budget` for all of an engine at one size.
-    """
-
-    sizes: tuple[tuple[int, tuple[Entrant, ...]], ...]
-    n_live: int
-    n_warm: int
-    n_rounds: int
-    batch: int = 1000
-    shrink: int = 1
-    k: int = 20
-    patience: float = 1e9
-    budget: float = 1e9
-
-    def setting(self, n: int, **more: Any) -> Setting:
-        """What engines are given at a size."""
-        corpus = Corpus("tweets", self.shrink)
-        return Setting(corpus, n, self.n_live, self.n_warm, self.batch, self.n_rounds, self.k, **more)
-
-    def family_setting(self, n: int) -> Setting:
-        """What engines are given that are timed by batch and by publication."""
-        return self.setting(n, granularities=("batch", "publication"), patience=self.patience)
-
-
 PLANS: dict[Size, Plan] = {
     "toy": Plan(((10, FAMILY), (20, FAMILY)), n_live=30, n_warm=10, n_rounds=2, batch=10, shrink=10_000, k=3),
     "small": Plan(((10_000, FAMILY), (100_000, FAMILY)), n_live=100_000, n_warm=20_000, n_rounds=5, patience=15.0),
@@ -169,62 +149,6 @@ MILLIONS: dict[Size, Plan] = {
     "small": Plan(((1_000_000, OURS_FIRST), (5_000_000, (OURS,))), n_live=200_000, n_warm=5_000, n_rounds=5),
     "full": Plan(((1_000_000, OURS_FIRST), (5_000_000, OURS_FIRST)), n_live=1_000_000, n_warm=50_000, n_rounds=20),
 }
-
-
-def compare_family(plan: Plan, progress: Progress) -> Iterator[Row]:
-    """All engines in memory for each number of subscriptions; those that would take too long are left out."""
-    everybody = {each.label: each for _, entrants in plan.sizes for each in entrants}
-    spending = {label: Spending(plan.budget) for label in everybody}
-    # Lets every engine compile what it needs, which would use up the patience with a warm-up.
-    list(contest(COMPILING, list(everybody.values()), ALL_AT_ONCE, "compiling", progress))
-    for n, entrants in plan.sizes:
-        setting, label, able = plan.family_setting(n), f"{n:,} subscriptions", []
-        for each in entrants:
-            reason = spending[each.label].reluctance(n)
-            if reason is None:
-                able.append(each)
-            else:
-                progress(f"{label}: {each.label}: {reason}")
-                yield from left_out(setting, [each], label, reason)
-        rows = list(contest(setting, able, ALL_AT_ONCE, label, progress)) if able else []
-        yield from _beside_skype(rows)
-        for each in able:
-            own = [row for row in rows if row["algorithm"] == each.label]
-            timed = sum(sum(row["latencies"]) for row in own) / 1e9
-            spending[each.label].note(n, own[0]["measures"]["ready_s"] + timed, total_bytes(own[0]))
-
-
-COMPILING = PLANS["toy"].family_setting(4)
-
-
-def _beside_skype(rows: list[Row]) -> list[Row]:
-    """The rows, each with what Skype took beside it."""
-    took = {_by(row): row["measures"]["all_us"] for row in rows if row["algorithm"] == SKYPE.label}
-    for row in rows:
-        row["measures"] |= {"skype.all_us": took[_by(row)]} if took else {}
-    return rows
-
-
-def compare_millions(point: tuple[Setting, Sequence[Entrant]], progress: Progress) -> Iterator[Row]:
-    """A contest with so many engines at a time as the memory holds."""
-    setting, entrants = point
-    n, label = setting.n_subscriptions, f"{setting.n_subscriptions:,} subscriptions"
-    at_once = heat(len(entrants), n * BYTES_EACH, free_memory())
-    if at_once is None:
-        needed = min(len(entrants), 2) * n * BYTES_EACH
-        reason = f"Skipped: {needed / 1e9:.0f} GB would be needed, and {free_memory() / 1e9:.0f} GB are free."
-        yield from left_out(setting, entrants, label, reason)
-    else:
-        yield from contest(setting, entrants, at_once, label, progress)
-
-
-def heat(n_entrants: int, bytes_each: int, free: float) -> int | None:
-    """How many engines take part in a heat: all, or the first and one other, or None where not even these fit."""
-    for n in (n_entrants, min(n_entrants, 2)):
-        if n * bytes_each <= free:
-            # A contest of one engine alone is a heat of it and nobody.
-            return max(n, 2)
-    return None
 
 
 def _by(row: Row) -> str:

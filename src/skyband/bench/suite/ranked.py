@@ -8,7 +8,6 @@ from functools import partial
 from typing import NamedTuple
 
 from skyband.bench.experiment import AnyExperiment, Experiment, Size
-from skyband.bench.figure import Plot
 from skyband.bench.ranked_contest import Contest, Effort, run_contest
 from skyband.bench.ranked_data import FILE, about, invented, read, short, sparse, zipfian
 from skyband.bench.ranked_entrant import (
@@ -36,6 +35,7 @@ from skyband.bench.view import (
     Column,
     D,
     K,
+    Plot,
     algorithm,
     beside,
     by_parameter,

@@ -5,10 +5,10 @@ from typing import Any
 
 from skyband.bench.contest import bytes_each
 from skyband.bench.experiment import AnyExperiment, Experiment, Size, whole
-from skyband.bench.figure import Plot
 from skyband.bench.row import Row, ns_per_operation, number
 from skyband.bench.view import (
     Column,
+    Plot,
     algorithm,
     computed,
     described,

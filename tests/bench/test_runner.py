@@ -1,10 +1,10 @@
-"""The clock: turns, warm-up, and no garbage collection meanwhile."""
+"""The runner: turns, warm-up, and no garbage collection meanwhile."""
 
 import gc
 
 import pytest
 
-from skyband.bench.clock import no_collection, time_in_turn
+from skyband.bench.runner import no_collection, time_in_turn
 
 
 def test_calls_take_turns_and_warm_up_is_not_counted() -> None:
