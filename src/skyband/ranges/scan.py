@@ -103,8 +103,9 @@ class RangesScan(Engine[Subscriptions, Publications]):
         self._count_work()
 
     def _make_room(self, dims: int) -> None:
-        # Until the number of dimensions is known there are deletions alone.
-        if self._objects.x.shape[0] != dims:
+        # Until the number of dimensions is known there are deletions alone. Without subscriptions there are no ranges
+        # either, whose dimensions would be none: where objects are has to stay known.
+        if dims and self._objects.x.shape[0] != dims:
             self._objects = self._objects._replace(x=np.zeros((dims, len(self._objects.y))))
             self._scratch = self._scratch._replace(x=np.zeros(dims))
         n = self._ids.size
