@@ -60,8 +60,8 @@ FAULTS = {
     ),
     "what leaves the most recent ones is forgotten": (
         "topk/kernels/step.py",
-        "left += 1",
-        "left = n",
+        "leaver += 1",
+        "leaver = waiting.end",
         "window-sasf-count-batch-1",
     ),
     "the row's worst is let go of without a note": (

@@ -20,8 +20,10 @@ from skyband.topk.kernels.candidate import Grouped, group, make_candidates
 from skyband.topk.kernels.cpm import CALLS
 from skyband.topk.kernels.cpm import SCORED as SEARCH_SCORED
 from skyband.topk.kernels.deliveries import check_memory, has_room, make_memory, remember_all, renewed
+from skyband.topk.kernels.due import find_due, refresh_ages
 from skyband.topk.kernels.scan import LARGEST, Steps
-from skyband.topk.kernels.step import answer, find_due, refresh_ages, resume, work
+from skyband.topk.kernels.step import answer, resume, step
+from skyband.topk.kernels.waiting import Call
 from skyband.topk.kernels.workspace import (
     DOMINANCE,
     N_COUNTS,
@@ -208,11 +210,11 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def _fill(self, slots: Int64s) -> None:
         """Fill rows from everything live, and tell."""
-        published, step = self._opened().published, self._one_step()
+        published, steps = self._opened().published, self._one_step()
         self._set_desk(0, 0)
 
         def answer_from(done: int) -> int:
-            return answer(slots, done, self._party, published, step, self._desk, self._telling.told)
+            return answer(slots, done, self._party, published, steps, self._desk, self._telling.told)
 
         for _ in stops(answer_from, len(slots)):
             self._make_room()
@@ -249,8 +251,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         since = np.zeros(2, np.int64)
 
         def go_on() -> bool:
-            desk, told = self._desk, self._telling.told
-            return work(since, touched, self._party, published, steps, in_order, leaving, desk, told)
+            call = Call(self._party, published, steps, in_order, leaving, self._desk, self._telling.told)
+            return step(since, touched, call)
 
         for _ in pauses(go_on, lambda: tuple(since.tolist())):
             self._adjust()

@@ -1,12 +1,12 @@
-"""Working through steps, one subscription after the other: what arrives, what expires, what is searched and told.
+"""Taking subscriptions through steps, one after the other: arrivals, expiries, refills, reports and gates that move.
 
 Rows are independent of each other, so a call takes one touched slot through all steps before it turns to the next. An
 index has found the candidates with the gates as they were before the call. Where a gate opens on the way, the rest of
 the call's publications is scored for that slot alone. Nothing is allocated: a call that has no room for the next slot
 returns how far it came and is called again.
 
-What happens for every candidate is written out in one loop that gives single arrays to few functions. Handing on groups
-of arrays, as everything rare does, has each array of a group counted: with a hundred of them about a microsecond.
+What happens in every step is inlined: a call that hands on groups of arrays writes each of them to the stack, which
+takes longer than most of these parts. Whatever is rare is called.
 """
 
 import numpy as np
@@ -34,9 +34,21 @@ from skyband.topk.kernels.buffer import Told
 from skyband.topk.kernels.candidate import Grouped
 from skyband.topk.kernels.cell_index import cell_band
 from skyband.topk.kernels.deliveries import Memory, has_room, recalls, remember
-from skyband.topk.kernels.refill import capacity_of, cut_of, follow_chance, follow_recent, n_within, position_of, refill
-from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Rules, Steps
-from skyband.topk.kernels.score import SUM, direction, gate_of, raw_score, score_run
+from skyband.topk.kernels.due import note_due
+from skyband.topk.kernels.refill import cut_of, follow_chance, follow_recent, n_within, position_of, refill
+from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Steps
+from skyband.topk.kernels.score import SUM, direction, gate_of, raw_score
+from skyband.topk.kernels.waiting import (
+    Call,
+    Row,
+    Waiting,
+    arrive_step,
+    copy_found,
+    leave_step,
+    next_step,
+    rescan,
+    row_of,
+)
 from skyband.topk.kernels.workspace import (
     BEST,
     CANDIDATES,
@@ -45,14 +57,10 @@ from skyband.topk.kernels.workspace import (
     CHANGES,
     PAIRS,
     PLACES,
-    RECENT,
-    RESCANNED,
-    SCORED,
     SEARCH,
     SEEN,
     THRESHOLD_UPDATES,
     Desk,
-    Leaving,
     Party,
 )
 
@@ -75,36 +83,114 @@ def _gate(bands: Bands, slot: int, keeps: int, kind: int, limit: float) -> float
 
 
 @inlined
-def _leave_step(steps: Steps, live: Live, leaving: Leaving, index: int) -> int:
-    return 0 if len(steps.end) == 1 else live.stamp[index] - leaving.first_stamp
+def _age(row: Row, live: Live, index: int) -> int:
+    """The age of a publication, in the unit of the row's window."""
+    return live.ts[index] if row.window_kind == TIME else live.stamp[index]
+
+
+@inlined
+def _cut(row: Row, steps: Steps, step: int) -> int:
+    """The largest age that is over in this step."""
+    return cut_of(row.window_kind, row.window_size, steps.now[step], steps.stamps_end[step])
+
+
+@inlined
+def _offer(call: Call, row: Row, index: int, score: float, recency: Recency) -> int:
+    """Offer a publication to the row; returns its position, or -1 if the row did not take it."""
+    bands, oldest, desk, base = call.party.bands, call.party.rules.oldest, call.desk, recency.base
+    slot, departed, memory = row.slot, desk.departed, desk.memory
+    position = insert(bands, slot, row.capacity, score, index + base, recency, departed, memory, row.turn)
+    if position >= 0 and row.window_kind != UNBOUNDED:
+        oldest[slot] = min(oldest[slot], _age(row, call.published.live, index))
+    return position
+
+
+@inlined
+def _take_arrivals(call: Call, row: Row, waiting: Waiting, step: int) -> tuple[Waiting, bool]:
+    """Offer what arrives in this step to the row; says also whether that has changed the first k."""
+    live, steps, desk = call.published.live, call.steps, call.desk
+    cut, recency = _cut(row, steps, step), Recency(live.stamp, live.base, call.in_order)
+    arrival, changed = waiting.arrival, False
+    while arrival < waiting.arrivals_end and arrive_step(steps, desk.publication[arrival]) == step:
+        index, score = desk.publication[arrival], raw_score(row.kind, desk.directed[arrival])
+        arrival += 1
+        if _age(row, live, index) <= cut or direction(row.kind) * score > row.limit:
+            continue
+        desk.counts[CANDIDATES] += 1
+        changed |= 0 <= _offer(call, row, index, score, recency) < row.k
+    return Waiting(arrival, waiting.arrivals_end, waiting.leaver, waiting.end, waiting.gate), changed
+
+
+@inlined
+def _take_leavers(call: Call, row: Row, waiting: Waiting, step: int) -> Waiting:
+    """Offer what has left the shared buffer by this step to the row, unless the row has it already."""
+    bands, live, steps, leaving, desk = call.party.bands, call.published.live, call.steps, call.leaving, call.desk
+    cut, recency = _cut(row, steps, step), Recency(live.stamp, live.base, False)
+    leaver = waiting.leaver
+    while leaver < waiting.end and leave_step(steps, live, leaving, -1 - desk.publication[leaver]) <= step:
+        index, score = -1 - desk.publication[leaver], raw_score(row.kind, desk.directed[leaver])
+        leaver += 1
+        if _age(row, live, index) <= cut or direction(row.kind) * score > row.limit:
+            continue
+        if position_of(bands, row.slot, index + live.base) < 0:
+            _offer(call, row, index, score, recency)
+    return Waiting(waiting.arrival, waiting.arrivals_end, leaver, waiting.end, waiting.gate)
+
+
+@inlined
+def _expire(call: Call, row: Row, step: int) -> None:
+    """Remove the entries that are over by this step."""
+    bands, oldest, live = call.party.bands, call.party.rules.oldest, call.published.live
+    cut = _cut(row, call.steps, step)
+    if oldest[row.slot] <= cut:
+        ages = live.ts if row.window_kind == TIME else live.stamp
+        oldest[row.slot] = expire_row(bands, row.slot, ages, live.base, cut, call.desk.departed)
+
+
+@inlined
+def _follow_buffer(call: Call, row: Row, waiting: Waiting, step: int) -> Waiting:
+    """Bring the bound to the shared buffer as it is in this step, and take in what has left the buffer."""
+    party, slot = call.party, row.slot
+    follow_recent(party, call.published, slot, step, call.steps, call.desk)
+    gate = _gate(party.bands, slot, party.habit.keeps, row.kind, row.limit)
+    if gate > waiting.gate:
+        party.rules.gate[slot] = gate
+        waiting = rescan(call, row, step)
+    return _take_leavers(call, row, waiting, step)
+
+
+@inlined
+def _is_short(bands: Bands, slot: int) -> bool:
+    """Whether the row has to be searched for: too short for the top, and not because there is nothing more."""
+    return bands.head[slot, SIZE] < bands.head[slot, K] and bands.gauge[slot, BOUND] < np.inf
 
 
 @kernel
-def _rescan(
-    party: Party, published: Published, slot: int, step: int, steps: Steps, leaving: Leaving, desk: Desk
-) -> tuple[int, int]:
-    """Find again, with the gate as it is now, the slot's candidates of later steps and what leaves from this step on.
+def _recall(told: Told, n: int, memory: Memory, turn: int) -> None:
+    """Of the last n changes, all enters: what was delivered before and forgotten by the row is no first entry."""
+    for at in range(told.length[0] - n, told.length[0]):
+        if told.first[at] and recalls(memory, turn, told.item[at]):
+            told.first[at] = False
 
-    Returns how many arrive, and how many candidates there are.
-    """
-    questions, contents, live = party.questions, published.contents, published.live
-    gate, n, lo, hi = party.rules.gate[slot], 0, steps.end[step], steps.end[-1]
-    if lo < hi:
-        score_run(questions, slot, contents, lo, hi, desk.said, desk.run)
-    for i in range(hi - lo):
-        if desk.run[i] <= gate and desk.run[i] != np.inf:
-            desk.publication[n], desk.directed[n] = lo + i, desk.run[i]
-            n += 1
-    n_arrivals = n
-    for index in leaving.indices:
-        if _leave_step(steps, live, leaving, index) >= step:
-            score_run(questions, slot, contents, index, index + 1, desk.said, desk.run)
-            if desk.run[0] <= gate and desk.run[0] != np.inf:
-                desk.publication[n], desk.directed[n] = -1 - index, desk.run[0]
-                n += 1
-    desk.counts[RESCANNED] += 1
-    desk.counts[SCORED] += hi - lo + len(leaving.indices)
-    return n_arrivals, n
+
+@inlined
+def _report(bands: Bands, slot: int, turn: int, step: int, recency: Recency, desk: Desk, told: Told) -> None:
+    """Tell how the first k entries have changed by this step."""
+    n_enters = settle_row(bands, slot, step, recency, desk.departed, told)
+    if desk.memory.used[0] > 0:
+        _recall(told, n_enters, desk.memory, turn)
+
+
+@inlined
+def _shorten(party: Party, row: Row, memory: Memory) -> None:
+    """Cut the row if it holds far more than a search looks for."""
+    bands, slot, slack, depth = party.bands, row.slot, party.habit.slack, party.habit.depth[row.slot]
+    size = bands.head[slot, SIZE]
+    if size > LONG * (depth if slack == 0.0 else row.k):
+        if slack != 0.0:
+            depth = n_within(bands, slot, slack)
+        if size > LONG * depth:
+            tighten(bands, slot, depth, memory, row.turn)
 
 
 @kernel
@@ -122,17 +208,16 @@ def _follow_cells(party: Party, slot: int, desk: Desk) -> None:
 
 
 @inlined
-def _is_short(bands: Bands, slot: int) -> bool:
-    """Whether the row has to be searched for: too short for the top, and not because there is nothing more."""
-    return bands.head[slot, SIZE] < bands.head[slot, K] and bands.gauge[slot, BOUND] < np.inf
-
-
-@kernel
-def _recall(told: Told, n: int, memory: Memory, turn: int) -> None:
-    """Of the last n changes, all enters: what was delivered before and forgotten by the row is no first entry."""
-    for at in range(told.length[0] - n, told.length[0]):
-        if told.first[at] and recalls(memory, turn, told.item[at]):
-            told.first[at] = False
+def _move_gate(party: Party, row: Row, desk: Desk) -> float:
+    """Bring the gate to the row as it is now; returns it."""
+    gates, slot = party.rules.gate, row.slot
+    gate = _gate(party.bands, slot, party.habit.keeps, row.kind, row.limit)
+    if gate != gates[slot] or (row.recent and gate != row.known_gate):
+        gates[slot] = gate
+        desk.counts[THRESHOLD_UPDATES] += 1
+        if desk.cells.counted:
+            _follow_cells(party, slot, desk)
+    return gate
 
 
 @kernel
@@ -147,12 +232,64 @@ def _has_room(bands: Bands, memory: Memory, told: Told, slot: int, n: int, n_tol
     return fits and has_room(memory, n)
 
 
-@kernel
-def note_due(rules: Rules, slot: int) -> None:
-    """Lower the bound of the slot's block on when an entry is over."""
-    if rules.oldest[slot] < LARGEST and rules.window_kind[slot] != UNBOUNDED:
-        block, unit = slot // BLOCK, rules.window_kind[slot] - TIME
-        rules.due[block, unit] = min(rules.due[block, unit], rules.oldest[slot] + rules.window_size[slot])
+@inlined
+def _may_begin(call: Call, slot: int) -> bool:
+    """Whether there is room for all that may happen to a row in the steps, and for the report of one of them."""
+    bands, desk, depth = call.party.bands, call.desk, call.party.habit.depth[slot]
+    n = len(call.leaving.indices) + call.steps.end[-1] - call.steps.first + depth
+    return _has_room(bands, desk.memory, call.told, slot, n, 2 * bands.head[slot, K], desk.wanted)
+
+
+@inlined
+def _may_report(call: Call, row: Row) -> bool:
+    """Whether there is room for the report of one more step."""
+    if call.told.length[0] + 2 * row.k <= len(call.told.step):
+        return True
+    _may_begin(call, row.slot)
+    return False
+
+
+@inlined
+def _take_step(call: Call, row: Row, waiting: Waiting, step: int) -> Waiting:
+    """Take the row through one step; returns what is still waiting after it."""
+    party, published, steps, desk = call.party, call.published, call.steps, call.desk
+    waiting, changed = _take_arrivals(call, row, waiting, step)
+    _expire(call, row, step)
+    if row.recent:
+        waiting = _follow_buffer(call, row, waiting, step)
+        changed = True
+    elif _is_short(party.bands, row.slot) and not row.chance:
+        refill(party, published, row.slot, step, steps, desk)
+        changed = True
+    if changed or desk.departed.length[0] > 0:
+        recency = Recency(published.live.stamp, published.live.base, False)
+        _report(party.bands, row.slot, row.turn, steps.offset + step, recency, desk, call.told)
+    if row.closes:
+        _shorten(party, row, desk.memory)
+    if row.chance:
+        follow_chance(party, published, row.slot, step, steps, desk)
+    gate = _move_gate(party, row, desk)
+    if gate > waiting.gate and step + 1 < len(steps.end):
+        waiting = rescan(call, row, step)
+    return waiting
+
+
+@inlined
+def _take_steps(call: Call, row: Row, waiting: Waiting, step: int) -> int:
+    """Take the row from this step on through all in which something happens to it.
+
+    Returns the number of steps, or the first one that there was no room to report.
+    """
+    n_steps, rules, desk = len(call.steps.end), call.party.rules, call.desk
+    step = next_step(call, row, waiting, step)
+    while step < n_steps and _may_report(call, row):
+        waiting = _take_step(call, row, waiting, step)
+        step = next_step(call, row, waiting, step + 1)
+    if rules.gate[row.slot] != row.known_gate:
+        desk.moved[desk.n_moved[0]] = row.slot
+        desk.n_moved[0] += 1
+    note_due(rules, row.slot)
+    return step
 
 
 @kernel
@@ -180,152 +317,25 @@ def _ask_for(slots: Int64s, lo: int, hi: int, party: Party) -> int:
 
 
 @kernel
-def work(
-    since: Int64s,
-    touched: Grouped,
-    party: Party,
-    published: Published,
-    steps: Steps,
-    in_order: bool,
-    leaving: Leaving,
-    desk: Desk,
-    told: Told,
-) -> bool:
+def step(since: Int64s, touched: Grouped, call: Call) -> bool:
     """Take the touched slots from `since[0]` on (that one from step `since[1]` on) through the steps.
 
     Of a slot's candidates, those that leave the shared buffer come last, and index p is written as -1 - p.
     Returns False, with `since` set to where to go on, when something has no room; `desk.wanted` says how much it needs.
     """
-    questions, rules, bands, habit, turns = party
-    live, departed, memory, counts = published.live, desk.departed, desk.memory, desk.counts
-    recency, settled = Recency(live.stamp, live.base, in_order), Recency(live.stamp, live.base, False)
-    kinds, gates, limits, oldest_ages = questions.kinds, rules.gate, rules.limit, rules.oldest
-    window_kinds, window_sizes, depths, heads, gauges = (
-        rules.window_kind,
-        rules.window_size,
-        habit.depth,
-        bands.head,
-        bands.gauge,
-    )
-    ends, nows, stamps_ends, base, first = steps.end, steps.now, steps.stamps_end, live.base, steps.first
-    slots, starts, found, found_directed = touched
-    publications, directeds, ts, stamps = desk.publication, desk.directed, live.ts, live.stamp
-    dues, n_steps, keeps, bounded_by, slack = rules.due, len(ends), habit.keeps, habit.bounded_by, habit.slack
-    most = len(leaving.indices) + ends[-1] - first
+    slots, party, n_steps = touched.slots, call.party, len(call.steps.end)
     for i in range(since[0], len(slots)):
         slot = slots[i]
         if i % AHEAD == 0 or i == since[0]:
-            counts[SEEN] = _ask_for(slots, i, min(i + AHEAD - i % AHEAD, len(slots)), party)
+            call.desk.counts[SEEN] = _ask_for(slots, i, min(i + AHEAD - i % AHEAD, len(slots)), party)
         since[0] = i
-        if not _has_room(bands, memory, told, slot, most + depths[slot], 2 * heads[slot, K], desk.wanted):
+        if not _may_begin(call, slot):
             return False
-        kind, limit, turn, k, sign = kinds[slot // BLOCK], limits[slot], turns[slot], heads[slot, K], gauges[slot, SIGN]
-        window_kind, window_size = window_kinds[slot], window_sizes[slot]
-        capacity = capacity_of(keeps, sign, depths[slot])
-        recent, chance = bounded_by == RECENT and sign != 0.0, bounded_by == CHANCE and sign != 0.0
-        closes = bounded_by == SEARCH and capacity == 0 and sign != 0.0
-        gate_before = widest = gates[slot]
-        step, arrived, n_arrivals, n = since[1], 0, 0, 0
-        if step == 0:
-            for at in range(starts[i], starts[i + 1]):
-                publications[n], directeds[n] = found[at], found_directed[at]
-                n_arrivals += found[at] >= 0
-                n += 1
-        else:
-            n_arrivals, n = _rescan(party, published, slot, step - 1, steps, leaving, desk)
-        if not recent:
-            n = n_arrivals
-        left = n_arrivals
-        while True:
-            following = n_steps
-            oldest = oldest_ages[slot]
-            if oldest < LARGEST and cut_of(window_kind, window_size, nows[-1], stamps_ends[-1]) >= oldest:
-                lo, hi = step, n_steps
-                while lo < hi:
-                    middle = (lo + hi) // 2
-                    if cut_of(window_kind, window_size, nows[middle], stamps_ends[middle]) >= oldest:
-                        hi = middle
-                    else:
-                        lo = middle + 1
-                following = lo
-            if arrived < n_arrivals:
-                following = min(following, 0 if n_steps == 1 else publications[arrived] - first)
-            if left < n:
-                following = min(following, _leave_step(steps, live, leaving, -1 - publications[left]))
-            if recent and habit.watch[slot] < LARGEST:
-                following = min(following, max(step, habit.watch[slot] + habit.n_recent + 1 - stamps_ends[0]))
-            step = following
-            if step >= n_steps:
-                break
-            if told.length[0] + 2 * k > len(told.step):
-                _has_room(bands, memory, told, slot, most + depths[slot], 2 * k, desk.wanted)
-                break
-            cut = cut_of(window_kind, window_size, nows[step], stamps_ends[step])
-            changed = False
-            while arrived < n_arrivals and (n_steps == 1 or publications[arrived] - first == step):
-                index = publications[arrived]
-                score = raw_score(kind, directeds[arrived])
-                arrived += 1
-                age = ts[index] if window_kind == TIME else stamps[index]
-                if age <= cut or direction(kind) * score > limit:
-                    continue
-                counts[CANDIDATES] += 1
-                position = insert(bands, slot, capacity, score, index + base, recency, departed, memory, turn)
-                if position >= 0:
-                    changed |= position < k
-                    if window_kind != UNBOUNDED:
-                        oldest_ages[slot] = min(oldest_ages[slot], age)
-            if oldest_ages[slot] <= cut:
-                ages = ts if window_kind == TIME else stamps
-                oldest_ages[slot] = expire_row(bands, slot, ages, base, cut, departed)
-            if recent:
-                follow_recent(party, published, slot, step, steps, desk)
-                if _gate(bands, slot, keeps, kind, limit) > widest:
-                    gates[slot] = widest = _gate(bands, slot, keeps, kind, limit)
-                    n_arrivals, n = _rescan(party, published, slot, step, steps, leaving, desk)
-                    arrived, left = 0, n_arrivals
-                while left < n and _leave_step(steps, live, leaving, -1 - publications[left]) <= step:
-                    index = -1 - publications[left]
-                    score = raw_score(kind, directeds[left])
-                    left += 1
-                    age = ts[index] if window_kind == TIME else stamps[index]
-                    if age <= cut or direction(kind) * score > limit or position_of(bands, slot, index + base) >= 0:
-                        continue
-                    if insert(bands, slot, capacity, score, index + base, settled, departed, memory, turn) >= 0:
-                        oldest_ages[slot] = min(oldest_ages[slot], age)
-                changed = True
-            elif _is_short(bands, slot) and not chance:
-                refill(party, published, slot, step, steps, desk)
-                changed = True
-            if changed or departed.length[0] > 0:
-                n_enters = settle_row(bands, slot, steps.offset + step, settled, departed, told)
-                if memory.used[0] > 0:
-                    _recall(told, n_enters, memory, turn)
-            if closes and heads[slot, SIZE] > LONG * (depths[slot] if slack == 0.0 else k):
-                depth = depths[slot] if slack == 0.0 else n_within(bands, slot, slack)
-                if heads[slot, SIZE] > LONG * depth:
-                    tighten(bands, slot, depth, memory, turn)
-            if chance:
-                follow_chance(party, published, slot, step, steps, desk)
-            gate = _gate(bands, slot, keeps, kind, limit)
-            if gate != gates[slot] or (recent and gate != gate_before):
-                gates[slot] = gate
-                counts[THRESHOLD_UPDATES] += 1
-                if desk.cells.counted:
-                    _follow_cells(party, slot, desk)
-            step += 1
-            if gate > widest and step < n_steps:
-                widest = gate
-                n_arrivals, n = _rescan(party, published, slot, step - 1, steps, leaving, desk)
-                arrived, left = 0, n_arrivals
-        if gates[slot] != gate_before:
-            desk.moved[desk.n_moved[0]] = slot
-            desk.n_moved[0] += 1
-        if oldest_ages[slot] < LARGEST and window_kind != UNBOUNDED:
-            block, unit = slot // BLOCK, window_kind - TIME
-            dues[block, unit] = min(dues[block, unit], oldest_ages[slot] + window_size)
-        since[1] = 0 if step >= n_steps else step
-        if step < n_steps:
+        row = row_of(party, slot)
+        waiting = copy_found(touched, i, row, call.desk) if since[1] == 0 else rescan(call, row, since[1] - 1)
+        reached = _take_steps(call, row, waiting, since[1])
+        since[1] = reached if reached < n_steps else 0
+        if reached < n_steps:
             return False
     since[0] = len(slots)
     return True
@@ -353,7 +363,7 @@ def answer(
     desk: Desk,
     told: Told,
 ) -> int:
-    """The answers of slots that are new or ask for another k, from `slots[done]` on (see `work`).
+    """The answers of slots that are new or ask for another k, from `slots[done]` on (see `step`).
 
     Returns how many of them are done.
     """
@@ -369,9 +379,7 @@ def answer(
             return i
         _withdraw(party, slot, desk)
         refill(party, published, slot, last_step, steps, desk)
-        n_enters = settle_row(bands, slot, steps.offset, recency, desk.departed, told)
-        if memory.used[0] > 0:
-            _recall(told, n_enters, memory, turns[slot])
+        _report(bands, slot, turns[slot], steps.offset, recency, desk, told)
         rules.gate[slot] = _gate(bands, slot, habit.keeps, questions.kinds[slot // BLOCK], rules.limit[slot])
         note_due(rules, slot)
     return len(slots)
@@ -389,47 +397,3 @@ def resume(slots: Int64s, party: Party, live: Live) -> None:
                 rules.oldest[slot] = min(rules.oldest[slot], ages[bands.item[at] - live.base])
         rules.gate[slot] = _gate(bands, slot, habit.keeps, questions.kinds[slot // BLOCK], rules.limit[slot])
         note_due(rules, slot)
-
-
-@kernel
-def find_due(party: Party, steps: Steps, due: Int64s) -> int:
-    """Write down, in ascending order, the slots that have an entry which is over by the last step; returns how many."""
-    rules, habit = party.rules, party.habit
-    oldest, window_kinds, window_sizes, dues = rules.oldest, rules.window_kind, rules.window_size, rules.due
-    now, stamps_end, watch = steps.now[-1], steps.stamps_end[-1], habit.watch
-    recent, first_recent = habit.bounded_by == RECENT, steps.stamps_end[-1] - habit.n_recent
-    n = 0
-    for block in range(len(party.questions.kinds)):
-        if not recent and dues[block, 0] > now and dues[block, 1] >= stamps_end:
-            continue
-        next_time, next_stamp = LARGEST, LARGEST
-        for slot in range(block * BLOCK, (block + 1) * BLOCK):
-            age, window_kind = oldest[slot], window_kinds[slot]
-            over = LARGEST
-            if age < LARGEST and window_kind != UNBOUNDED:
-                over = age + window_sizes[slot]
-            if over <= (now if window_kind == TIME else stamps_end - 1) or (recent and watch[slot] < first_recent):
-                due[n] = slot
-                n += 1
-            elif window_kind == TIME:
-                next_time = min(next_time, over)
-            else:
-                next_stamp = min(next_stamp, over)
-        dues[block, 0], dues[block, 1] = next_time, next_stamp
-    return n
-
-
-@kernel
-def refresh_ages(party: Party, live: Live) -> None:
-    """Find the least age of each row of a count window again, after late arrivals have moved the stamps."""
-    rules, bands = party.rules, party.bands
-    for block in range(len(rules.due)):
-        rules.due[block, 1] = LARGEST
-    for slot in range(len(rules.oldest)):
-        if rules.window_kind[slot] > TIME:
-            oldest = LARGEST
-            start = bands.head[slot, START]
-            for at in range(start, start + bands.head[slot, SIZE]):
-                oldest = min(oldest, live.stamp[bands.item[at] - live.base])
-            rules.oldest[slot] = oldest
-            note_due(rules, slot)
