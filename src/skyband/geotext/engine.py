@@ -91,7 +91,7 @@ class Geotext(Messages, Banded[Subscriptions, Publications]):
         self._index.add(slots, self._inquiry.questions, self._inquiry.rules.gate[slots])
 
     def _widen(self, n_codes: int) -> None:
-        self._desk = self._desk._replace(said=grown(self._desk.said, n_codes))
+        self._workspace = self._workspace._replace(said=grown(self._workspace.said, n_codes))
 
     def _shelve(self, lo: int, hi: int) -> None:
         store = self._opened()

@@ -31,12 +31,12 @@ from skyband.topk.kernels.workspace import (
     NO_BOUND,
     RECENT,
     SEARCH,
+    BandSubscribers,
     Cells,
-    Desk,
-    Habit,
     Leaving,
     Odds,
-    Party,
+    RowSettings,
+    Workspace,
 )
 from skyband.topk.policy import N_SHARES, Pa, Policy
 from skyband.topk.questions import Asked, Inquiry, signs
@@ -73,13 +73,15 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._found = make_candidates(initial(1 << 12))
         self._ranks: dict[int, int] = {}
         none = Odds(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, N_SHARES)
-        self._habit = Habit(policy.keeps, policy.bounded_by, NOTHING, policy.n_recent, NOTHING, none, policy.slack)
+        self._row_settings = RowSettings(
+            policy.keeps, policy.bounded_by, NOTHING, policy.n_recent, NOTHING, none, policy.slack
+        )
         self._n_searches, self._n_searched = 1, self.first_search_cost
         self._priced_at = float(self.first_search_cost)
         self._shelf = Shelf(0)
         bounds = self.settings.bounds
         self._catalogue = Catalogue((bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max))
-        self._desk = Desk(
+        self._workspace = Workspace(
             said=np.zeros(1),
             run=np.zeros(1),
             publication=NOTHING,
@@ -108,9 +110,11 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         return self._rows.n_entries / max(self.n_subscriptions, 1)
 
     @property
-    def _party(self) -> Party:
+    def _subscribers(self) -> BandSubscribers:
         inquiry = self._inquiry
-        return Party(inquiry.questions, inquiry.rules, self._rows.bands, self._habit, self._roster.turn)
+        return BandSubscribers(
+            inquiry.questions, inquiry.rules, self._rows.bands, self._row_settings, self._roster.turn
+        )
 
     def _opened_index(self) -> Index:
         if self._index is None:
@@ -135,26 +139,26 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         slots = self._rows.add(rows.ids, asked.kinds, rows.k, signs(rows, asked.kinds))
         self._inquiry.write(rows, asked, slots)
         n_slots = self._roster.slots.n_slots
-        depth, watch = grown(self._habit.depth, n_slots), grown(self._habit.watch, n_slots)
-        watch[len(self._habit.watch) :] = LARGEST
-        self._habit = self._habit._replace(depth=depth, watch=watch)
-        self._set_habit(rows.k, slots)
-        cells = self._desk.cells
+        depth, watch = grown(self._row_settings.depth, n_slots), grown(self._row_settings.watch, n_slots)
+        watch[len(self._row_settings.watch) :] = LARGEST
+        self._row_settings = self._row_settings._replace(depth=depth, watch=watch)
+        self._set_row_settings(rows.k, slots)
+        cells = self._workspace.cells
         inner, outer = grown(cells.inner, n_slots), grown(cells.outer, n_slots)
         inner[slots], outer[slots] = np.inf, -np.inf
-        self._desk = self._desk._replace(cells=cells._replace(inner=inner, outer=outer))
+        self._workspace = self._workspace._replace(cells=cells._replace(inner=inner, outer=outer))
         return slots
 
-    def _set_habit(self, ks: Int64s, slots: Int64s) -> None:
+    def _set_row_settings(self, ks: Int64s, slots: Int64s) -> None:
         """What the policy has for each k."""
-        self._habit.depth[slots] = self.policy.depths(ks, self._priced_at)
-        self._habit.watch[slots] = LARGEST
+        self._row_settings.depth[slots] = self.policy.depths(ks, self._priced_at)
+        self._row_settings.watch[slots] = LARGEST
         if isinstance(self.policy, Pa):
             self._write_odds(self.policy, ks, slots)
-        self._desk = self._desk._replace(departed=_wide_enough(self._desk.departed, int(ks.max())))
+        self._workspace = self._workspace._replace(departed=_wide_enough(self._workspace.departed, int(ks.max())))
 
     def _write_odds(self, policy: Pa, ks: Int64s, slots: Int64s) -> None:
-        odds, n_slots = self._habit.odds, self._roster.slots.n_slots
+        odds, n_slots = self._row_settings.odds, self._roster.slots.n_slots
         low, target, high, first_rank = (grown(array, n_slots) for array in odds[:4])
         ranks = odds.ranks
         for k in np.unique(ks).tolist():
@@ -164,40 +168,40 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             some = slots[ks == k]
             low[some], target[some], high[some] = policy.sizes(k)
             first_rank[some] = self._ranks[k]
-        self._habit = self._habit._replace(odds=Odds(low, target, high, first_rank, ranks, N_SHARES))
+        self._row_settings = self._row_settings._replace(odds=Odds(low, target, high, first_rank, ranks, N_SHARES))
 
-    def _set_desk(self, n_touched: int, n_candidates: int) -> None:
+    def _fit_workspace(self, n_touched: int, n_candidates: int) -> None:
         """Working space for a call."""
-        desk, store = self._desk, self._opened()
+        workspace, store = self._workspace, self._opened()
         n_live = store.tail - store.head
-        depth = min(int(self._habit.depth.max(initial=1)), n_live)
+        depth = min(int(self._row_settings.depth.max(initial=1)), n_live)
         most = max(depth, min(int(self._rows.bands.head[:, K].max(initial=1)), n_live)) + 1
         n = max(n_live, n_candidates) + 1
-        self._desk = desk._replace(
-            run=grown(desk.run, n),
-            publication=grown(desk.publication, n),
-            directed=grown(desk.directed, n),
-            heap=desk.heap if most <= len(desk.heap.keys) else make_heap(2 * most),
+        self._workspace = workspace._replace(
+            run=grown(workspace.run, n),
+            publication=grown(workspace.publication, n),
+            directed=grown(workspace.directed, n),
+            heap=workspace.heap if most <= len(workspace.heap.keys) else make_heap(2 * most),
             shelves=self._shelf.shelves,
             frontier=self._shelf.frontier,
             pages=self._catalogue.pages,
             lookup=self._catalogue.lookup,
-            moved=grown(desk.moved, n_touched),
+            moved=grown(workspace.moved, n_touched),
         )
 
     def _make_room(self) -> None:
         """Give the kernel that stopped what it asked for."""
-        n_places, n_pairs, n_changes = self._desk.wanted.tolist()
+        n_places, n_pairs, n_changes = self._workspace.wanted.tolist()
         self._rows.make_room(n_places)
         self._make_memory(n_pairs)
         self._telling.reserve(n_changes)
 
     def _make_memory(self, n: int) -> None:
         """Room to remember n more deliveries."""
-        if not has_room(self._desk.memory, n):
+        if not has_room(self._workspace.memory, n):
             turns = self._roster.turn[np.flatnonzero(self._roster.slots.used)]
-            memory = renewed(self._desk.memory, ample(n, 2 * n), self._first_number, turns)
-            self._desk = self._desk._replace(memory=memory)
+            memory = renewed(self._workspace.memory, ample(n, 2 * n), self._first_number, turns)
+            self._workspace = self._workspace._replace(memory=memory)
 
     @property
     def _first_number(self) -> int:
@@ -211,10 +215,10 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _fill(self, slots: Int64s) -> None:
         """Fill rows from everything live, and tell."""
         published, steps = self._opened().published, self._one_step()
-        self._set_desk(0, 0)
+        self._fit_workspace(0, 0)
 
         def answer_from(done: int) -> int:
-            return answer(slots, done, self._party, published, steps, self._desk, self._telling.told)
+            return answer(slots, done, self._subscribers, published, steps, self._workspace, self._telling.told)
 
         for _ in stops(answer_from, len(slots)):
             self._make_room()
@@ -223,16 +227,16 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _renew(self, slots: Int64s, k: int) -> None:
         self._rows.bands.head[slots, K] = k
         turns = self._roster.turn[np.setdiff1d(np.flatnonzero(self._roster.slots.used), slots)]
-        memory = renewed(self._desk.memory, initial(64), self._first_number, turns)
-        self._desk = self._desk._replace(memory=memory)
-        self._set_habit(np.full(len(slots), k, np.int64), slots)
+        memory = renewed(self._workspace.memory, initial(64), self._first_number, turns)
+        self._workspace = self._workspace._replace(memory=memory)
+        self._set_row_settings(np.full(len(slots), k, np.int64), slots)
         self._fill(slots)
         self._opened_index().adjust(slots, self._inquiry.rules.gate[slots])
 
     def _give_up(self, slots: Int64s) -> None:
         if len(slots):
             self._opened_index().remove(slots)
-            self._habit.watch[slots] = LARGEST
+            self._row_settings.watch[slots] = LARGEST
         super()._give_up(slots)
 
     def _append(self, arrivals: Arrivals) -> bool:
@@ -241,17 +245,17 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._shelve(store.tail - len(arrivals.ts), store.tail)
         return moved
 
-    def _work(self, steps: Steps, in_order: bool) -> None:
+    def _take_steps(self, steps: Steps, in_order: bool) -> None:
         if not self.n_subscriptions:
             return
         published, leaving = self._opened().published, self._leaving(steps)
         touched = self._touched(steps, leaving)
         n_candidates = len(leaving.indices) + int(steps.end[-1]) - steps.first
-        self._set_desk(len(touched.slots), n_candidates)
+        self._fit_workspace(len(touched.slots), n_candidates)
         since = np.zeros(2, np.int64)
 
         def go_on() -> bool:
-            call = Call(self._party, published, steps, in_order, leaving, self._desk, self._telling.told)
+            call = Call(self._subscribers, published, steps, in_order, leaving, self._workspace, self._telling.told)
             return step(since, touched, call)
 
         for _ in pauses(go_on, lambda: tuple(since.tolist())):
@@ -273,7 +277,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         n = int(found.length[0])
         found.publication[n_arrivals:n] = -1 - found.publication[n_arrivals:n]
         due = np.empty(self._roster.slots.n_slots, np.int64)
-        due = due[: find_due(self._party, steps, due)]
+        due = due[: find_due(self._subscribers, steps, due)]
         order = order_by(found.slot[:n])
         room = n + len(due)
         into = Grouped(np.empty(room, np.int64), np.empty(room + 1, np.int64), np.empty(n, np.int64), np.empty(n))
@@ -284,7 +288,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def _leaving(self, steps: Steps) -> Leaving:
         """What leaves the shared buffer of the most recent publications in these steps."""
-        store, b = self._opened(), self._habit.n_recent
+        store, b = self._opened(), self._row_settings.n_recent
         if self.policy.bounded_by != RECENT:
             return Leaving(NOTHING, 0)
         n_new = int(steps.end[-1]) - steps.first
@@ -300,13 +304,13 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def _adjust(self) -> None:
         """Let the index know whose gates have moved."""
-        n = int(self._desk.n_moved[0])
-        slots = self._desk.moved[:n]
+        n = int(self._workspace.n_moved[0])
+        slots = self._workspace.moved[:n]
         self._opened_index().adjust(slots, self._inquiry.rules.gate[slots])
-        self._desk.n_moved[0] = 0
+        self._workspace.n_moved[0] = 0
 
     def _count_work(self) -> None:
-        counts = self._desk.counts
+        counts = self._workspace.counts
         for name, n in zip(COUNTS, counts[: len(COUNTS)], strict=True):
             self._counters[name] += int(n)
         counts[:] = 0
@@ -323,12 +327,12 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         price = self._n_searched / self._n_searches
         if self.policy.priced and not self._priced_at / DRIFT < price < self._priced_at * DRIFT:
             slots = np.flatnonzero(self._roster.slots.used)
-            self._habit.depth[slots] = self.policy.depths(self._rows.ks(slots), price)
+            self._row_settings.depth[slots] = self.policy.depths(self._rows.ks(slots), price)
             self._priced_at = price
 
     def _restamped(self) -> None:
         if self.n_subscriptions:
-            refresh_ages(self._party, self._opened().live)
+            refresh_ages(self._subscribers, self._opened().live)
 
     @property
     def _keeps_rows(self) -> bool:
@@ -362,12 +366,12 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._rows.load(slots, ends, entries)
         (searches,) = tables["searches"].to_pylist()
         self._n_searches, self._n_searched, self._priced_at = (searches[name] for name in ("n", "cost", "priced_at"))
-        self._habit.depth[slots] = self.policy.depths(self._rows.ks(slots), self._priced_at)
-        resume(slots, self._party, self._opened().live)
+        self._row_settings.depth[slots] = self.policy.depths(self._rows.ks(slots), self._priced_at)
+        resume(slots, self._subscribers, self._opened().live)
         self._enter(slots)
 
     def _delivered(self, slots: Int64s) -> Deliveries:
-        memory, turns = self._desk.memory, self._roster.turn[slots]
+        memory, turns = self._workspace.memory, self._roster.turn[slots]
         wanted = (memory.turn >= 0) & (memory.item >= self._first_number) & np.isin(memory.turn, turns)
         forgotten = Deliveries(slots[np.searchsorted(turns, memory.turn[wanted])], memory.item[wanted])
         return super()._delivered(slots).joined(forgotten)
@@ -375,7 +379,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _remember(self, delivered: Deliveries) -> None:
         lost = ~self._rows.mark_delivered(delivered)
         self._make_memory(int(lost.sum()))
-        remember_all(self._desk.memory, self._roster.turn[delivered.slot[lost]], delivered.item[lost])
+        remember_all(self._workspace.memory, self._roster.turn[delivered.slot[lost]], delivered.item[lost])
 
     def check(self) -> None:
         """Assert the invariants of every structure."""
@@ -385,7 +389,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._rows.check(recency, self.policy.keeps == DOMINANCE and not isinstance(self.policy, Pa))
         if self._index is not None:
             self._index.check()
-        check_memory(self._desk.memory)
+        check_memory(self._workspace.memory)
 
 
 def _wide_enough(departed: Any, most: int) -> Any:

@@ -70,7 +70,7 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
             self._telling.reserve(*self._scratch.wanted.tolist())
         self._count_work()
 
-    def _work(self, steps: Steps, in_order: bool) -> None:
+    def _take_steps(self, steps: Steps, in_order: bool) -> None:
         published, n_blocks = self._opened().published, self._roster.slots.n_blocks
         since = np.zeros(2, np.int64)
 

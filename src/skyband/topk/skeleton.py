@@ -1,7 +1,7 @@
 """The skeleton of continuous top-k: what every engine over sliding windows does alike, whatever it keeps and prunes.
 
 Arrivals are put into the store, late ones dropped and counted, steps laid out, changes told, snapshots taken. What an
-engine adds is how it works through the steps: which subscriptions it looks at, and what it keeps for each.
+engine adds is how it takes subscriptions through the steps: which of them it looks at, and what it keeps for each.
 """
 
 from abc import abstractmethod
@@ -92,8 +92,8 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         """Let slots ask for k, and tell what that changes."""
 
     @abstractmethod
-    def _work(self, steps: Steps, in_order: bool) -> None:
-        """Work through the steps: arrivals, expiries, and what is told of them.
+    def _take_steps(self, steps: Steps, in_order: bool) -> None:
+        """Take the subscriptions through the steps: arrivals, expiries, and the changes that follow from them.
 
         `in_order` says that every arrival of them is more recent than all before it.
         """
@@ -219,7 +219,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         else:
             ends = np.arange(1, n + 1, dtype=np.int64)
             steps = Steps(first, offset, first + ends, now[lo:hi].copy(), before + ends)
-        self._work(steps, in_order)
+        self._take_steps(steps, in_order)
         return steps.now
 
     def _append(self, arrivals: Arrivals) -> bool:
@@ -238,7 +238,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def _advance(self, now: int) -> pa.Table:
         if self._store is not None:
-            self._work(self._one_step(), True)
+            self._take_steps(self._one_step(), True)
         changes = self._table(self._one_step().now)
         self._forget()
         return changes

@@ -82,4 +82,4 @@ class Window(Points, Banded[Subscriptions, Publications]):
             self._grid.fit(np.ascontiguousarray(store.contents.point[:, store.head : store.tail].T))
             n_slots = self._roster.slots.n_slots
             unknown = Cells(True, self._grid.grid, np.full(n_slots, np.inf), np.full(n_slots, -np.inf))
-            self._desk = self._desk._replace(cells=unknown)
+            self._workspace = self._workspace._replace(cells=unknown)

@@ -5,7 +5,7 @@ from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.band import SIZE, START
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Rules, Steps
-from skyband.topk.kernels.workspace import RECENT, Party
+from skyband.topk.kernels.workspace import RECENT, BandSubscribers
 
 
 @inlined
@@ -17,14 +17,14 @@ def note_due(rules: Rules, slot: int) -> None:
 
 
 @kernel
-def find_due(party: Party, steps: Steps, due: Int64s) -> int:
+def find_due(subscribers: BandSubscribers, steps: Steps, due: Int64s) -> int:
     """Write down, in ascending order, the slots that have an entry which is over by the last step; returns how many."""
-    rules, habit = party.rules, party.habit
+    rules, settings = subscribers.rules, subscribers.settings
     oldest, window_kinds, window_sizes, dues = rules.oldest, rules.window_kind, rules.window_size, rules.due
-    now, stamps_end, watch = steps.now[-1], steps.stamps_end[-1], habit.watch
-    recent, first_recent = habit.bounded_by == RECENT, steps.stamps_end[-1] - habit.n_recent
+    now, stamps_end, watch = steps.now[-1], steps.stamps_end[-1], settings.watch
+    recent, first_recent = settings.bounded_by == RECENT, steps.stamps_end[-1] - settings.n_recent
     n = 0
-    for block in range(len(party.questions.kinds)):
+    for block in range(len(subscribers.questions.kinds)):
         if not recent and dues[block, 0] > now and dues[block, 1] >= stamps_end:
             continue
         next_time, next_stamp = LARGEST, LARGEST
@@ -45,9 +45,9 @@ def find_due(party: Party, steps: Steps, due: Int64s) -> int:
 
 
 @kernel
-def refresh_ages(party: Party, live: Live) -> None:
+def refresh_ages(subscribers: BandSubscribers, live: Live) -> None:
     """Find the least age of each row of a count window again, after late arrivals have moved the stamps."""
-    rules, bands = party.rules, party.bands
+    rules, bands = subscribers.rules, subscribers.bands
     for block in range(len(rules.due)):
         rules.due[block, 1] = LARGEST
     for slot in range(len(rules.oldest)):

@@ -12,7 +12,16 @@ from skyband.topk.kernels.candidate import Grouped
 from skyband.topk.kernels.refill import capacity_of, cut_of
 from skyband.topk.kernels.scan import LARGEST, Live, Published, Steps
 from skyband.topk.kernels.score import score_run
-from skyband.topk.kernels.workspace import CHANCE, RECENT, RESCANNED, SCORED, SEARCH, Desk, Leaving, Party
+from skyband.topk.kernels.workspace import (
+    CHANCE,
+    RECENT,
+    RESCANNED,
+    SCORED,
+    SEARCH,
+    BandSubscribers,
+    Leaving,
+    Workspace,
+)
 
 
 class Call(NamedTuple):
@@ -21,16 +30,16 @@ class Call(NamedTuple):
     `in_order` says that every arrival is more recent than all before it.
     """
 
-    party: Party
+    subscribers: BandSubscribers
     published: Published
     steps: Steps
     in_order: bool
     leaving: Leaving
-    desk: Desk
+    workspace: Workspace
     told: Told
 
 
-class Row(NamedTuple):
+class RowView(NamedTuple):
     """What stays the same of a subscription while it is taken through the steps.
 
     `recent` and `chance` say where its bound comes from, and `closes` that it is cut once it has grown long.
@@ -66,11 +75,11 @@ class Waiting(NamedTuple):
 
 
 @inlined
-def row_of(party: Party, slot: int) -> Row:
-    questions, rules, bands, habit, turns = party
-    k, sign, depth = bands.head[slot, K], bands.gauge[slot, SIGN], habit.depth[slot]
-    capacity = capacity_of(habit.keeps, sign, depth)
-    return Row(
+def row_of(subscribers: BandSubscribers, slot: int) -> RowView:
+    questions, rules, bands, settings, turns = subscribers
+    k, sign, depth = bands.head[slot, K], bands.gauge[slot, SIGN], settings.depth[slot]
+    capacity = capacity_of(settings.keeps, sign, depth)
+    return RowView(
         slot,
         questions.kinds[slot // BLOCK],
         rules.limit[slot],
@@ -79,19 +88,19 @@ def row_of(party: Party, slot: int) -> Row:
         rules.window_kind[slot],
         rules.window_size[slot],
         capacity,
-        habit.bounded_by == RECENT and sign != 0.0,
-        habit.bounded_by == CHANCE and sign != 0.0,
-        habit.bounded_by == SEARCH and sign != 0.0 and capacity == 0,
+        settings.bounded_by == RECENT and sign != 0.0,
+        settings.bounded_by == CHANCE and sign != 0.0,
+        settings.bounded_by == SEARCH and sign != 0.0 and capacity == 0,
         rules.gate[slot],
     )
 
 
 @inlined
-def copy_found(touched: Grouped, i: int, row: Row, desk: Desk) -> Waiting:
+def copy_found(touched: Grouped, i: int, row: RowView, workspace: Workspace) -> Waiting:
     """Copy the candidates that the index has found for the i-th touched slot into the working space."""
     lo, hi, n_arrivals = touched.start[i], touched.start[i + 1], 0
     for at in range(lo, hi):
-        desk.publication[at - lo], desk.directed[at - lo] = touched.publication[at], touched.directed[at]
+        workspace.publication[at - lo], workspace.directed[at - lo] = touched.publication[at], touched.directed[at]
         n_arrivals += touched.publication[at] >= 0
     return Waiting(0, n_arrivals, n_arrivals, hi - lo if row.recent else n_arrivals, row.known_gate)
 
@@ -107,31 +116,31 @@ def leave_step(steps: Steps, live: Live, leaving: Leaving, index: int) -> int:
 
 
 @kernel
-def rescan(call: Call, row: Row, step: int) -> Waiting:
+def rescan(call: Call, row: RowView, step: int) -> Waiting:
     """Find again, with the gate as it is now, the row's candidates of later steps and what leaves from this step on."""
-    questions, contents, live = call.party.questions, call.published.contents, call.published.live
-    slot, steps, leaving, desk = row.slot, call.steps, call.leaving, call.desk
-    gate, n, lo, hi = call.party.rules.gate[slot], 0, steps.end[step], steps.end[-1]
+    questions, contents, live = call.subscribers.questions, call.published.contents, call.published.live
+    slot, steps, leaving, workspace = row.slot, call.steps, call.leaving, call.workspace
+    gate, n, lo, hi = call.subscribers.rules.gate[slot], 0, steps.end[step], steps.end[-1]
     if lo < hi:
-        score_run(questions, slot, contents, lo, hi, desk.said, desk.run)
+        score_run(questions, slot, contents, lo, hi, workspace.said, workspace.run)
     for i in range(hi - lo):
-        if desk.run[i] <= gate and desk.run[i] != np.inf:
-            desk.publication[n], desk.directed[n] = lo + i, desk.run[i]
+        if workspace.run[i] <= gate and workspace.run[i] != np.inf:
+            workspace.publication[n], workspace.directed[n] = lo + i, workspace.run[i]
             n += 1
     n_arrivals = n
     for index in leaving.indices:
         if leave_step(steps, live, leaving, index) >= step:
-            score_run(questions, slot, contents, index, index + 1, desk.said, desk.run)
-            if desk.run[0] <= gate and desk.run[0] != np.inf:
-                desk.publication[n], desk.directed[n] = -1 - index, desk.run[0]
+            score_run(questions, slot, contents, index, index + 1, workspace.said, workspace.run)
+            if workspace.run[0] <= gate and workspace.run[0] != np.inf:
+                workspace.publication[n], workspace.directed[n] = -1 - index, workspace.run[0]
                 n += 1
-    desk.counts[RESCANNED] += 1
-    desk.counts[SCORED] += hi - lo + len(leaving.indices)
+    workspace.counts[RESCANNED] += 1
+    workspace.counts[SCORED] += hi - lo + len(leaving.indices)
     return Waiting(0, n_arrivals, n_arrivals, n if row.recent else n_arrivals, gate)
 
 
 @inlined
-def _expire_step(row: Row, oldest: int, step: int, steps: Steps) -> int:
+def _expire_step(row: RowView, oldest: int, step: int, steps: Steps) -> int:
     """The first step, from this one on, in which an entry of that age is over, or the number of steps."""
     nows, stamps_ends, n_steps = steps.now, steps.stamps_end, len(steps.end)
     if oldest == LARGEST or cut_of(row.window_kind, row.window_size, nows[-1], stamps_ends[-1]) < oldest:
@@ -147,15 +156,15 @@ def _expire_step(row: Row, oldest: int, step: int, steps: Steps) -> int:
 
 
 @inlined
-def next_step(call: Call, row: Row, waiting: Waiting, step: int) -> int:
+def next_step(call: Call, row: RowView, waiting: Waiting, step: int) -> int:
     """The first step, from this one on, in which something happens to the row, or the number of steps."""
-    steps, habit, publications = call.steps, call.party.habit, call.desk.publication
-    following = _expire_step(row, call.party.rules.oldest[row.slot], step, steps)
+    steps, settings, publications = call.steps, call.subscribers.settings, call.workspace.publication
+    following = _expire_step(row, call.subscribers.rules.oldest[row.slot], step, steps)
     if waiting.arrival < waiting.arrivals_end:
         following = min(following, arrive_step(steps, publications[waiting.arrival]))
     if waiting.leaver < waiting.end:
         index = -1 - publications[waiting.leaver]
         following = min(following, leave_step(steps, call.published.live, call.leaving, index))
-    if row.recent and habit.watch[row.slot] < LARGEST:
-        following = min(following, max(step, habit.watch[row.slot] + habit.n_recent + 1 - steps.stamps_end[0]))
+    if row.recent and settings.watch[row.slot] < LARGEST:
+        following = min(following, max(step, settings.watch[row.slot] + settings.n_recent + 1 - steps.stamps_end[0]))
     return following

@@ -1,4 +1,4 @@
-"""What the engines of the skeleton share with their kernels: the habits of rows, and the desk that work is done at."""
+"""What engines that keep bands share with their kernels: the settings of rows, and the workspace of a call."""
 
 from typing import NamedTuple
 
@@ -55,7 +55,7 @@ class Odds(NamedTuple):
     n_shares: int
 
 
-class Habit(NamedTuple):
+class RowSettings(NamedTuple):
     """How the rows of an engine are kept: `keeps` and `bounded_by` are among the names above.
 
     `depth[slot]` is how many publications a search looks for. `n_recent` is the length of the shared buffer of the
@@ -82,13 +82,13 @@ class Leaving(NamedTuple):
     first_stamp: int
 
 
-class Party(NamedTuple):
+class BandSubscribers(NamedTuple):
     """All that is kept of subscriptions, by slot."""
 
     questions: Questions
     rules: Rules
     bands: Bands
-    habit: Habit
+    settings: RowSettings
     turn: Int64s
 
 
@@ -104,11 +104,11 @@ class Cells(NamedTuple):
     outer: Floats
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """Working space: weights by term, scores of everything stored, the candidates of a slot, a heap, who departed.
 
     Points are searched for in `shelves`, messages in `pages`, with working space of their own each.
-    `moved` lists the slots whose gate has moved, `n_moved[0]` of them; `counts` adds up what the work has cost.
+    `moved` lists the slots whose gate has moved, `n_moved[0]` of them; `counts` adds up what calls have cost.
     `wanted` says how much room is needed to go on, by the names above, where a kernel stopped for want of it.
     """
 
