@@ -66,7 +66,7 @@ FAULTS = {
     ),
     "the row's worst is let go of without a note": (
         "topk/kernels/band.py",
-        "remember(memory, turn, bands.item[last])",
+        "remember(deliveries, turn, bands.item[last])",
         "pass",
         "window-tma-count-publication",
     ),

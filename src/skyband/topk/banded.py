@@ -12,14 +12,14 @@ from skyband.kernels.order import order_by
 from skyband.kernels.room import ample, initial, pauses, stops
 from skyband.kernels.slots import grown
 from skyband.topk.bands import BandRows, Entries, RowEnds
-from skyband.topk.cell_store import Shelf
-from skyband.topk.change_log import Telling
+from skyband.topk.cell_store import CellStore
+from skyband.topk.change_log import ChangeLog
 from skyband.topk.index import Index
 from skyband.topk.kernels.band import K, Recency, make_departed
 from skyband.topk.kernels.candidate import Grouped, group, make_candidates
 from skyband.topk.kernels.cpm import CALLS
 from skyband.topk.kernels.cpm import SCORED as SEARCH_SCORED
-from skyband.topk.kernels.deliveries import check_memory, has_room, make_memory, remember_all, renewed
+from skyband.topk.kernels.deliveries import check_delivery_set, has_room, make_delivery_set, remember_all, renewed
 from skyband.topk.kernels.due import find_due, refresh_ages
 from skyband.topk.kernels.scan import LARGEST, Steps
 from skyband.topk.kernels.step import answer, resume, step
@@ -39,11 +39,11 @@ from skyband.topk.kernels.workspace import (
     Workspace,
 )
 from skyband.topk.policy import N_SHARES, Pa, Policy
-from skyband.topk.questions import Asked, Inquiry, signs
+from skyband.topk.questions import NewQuestions, QuestionStore, signs
 from skyband.topk.roster import Deliveries
 from skyband.topk.skeleton import Continuous, PublicationsT, SubscriptionsT
 from skyband.topk.store import Arrivals
-from skyband.topk.term_store import Catalogue
+from skyband.topk.term_store import TermStore
 
 NOTHING = np.zeros(0, np.int64)
 # What a search costs is followed when it has changed by this factor.
@@ -67,8 +67,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         super().__init__(*args, **options)
         self.policy = policy
         self._rows: BandRows = BandRows()
-        self._inquiry = Inquiry(self._rows.roster)
-        self._telling = Telling(self._rows, room=1 << 14)
+        self._question_store = QuestionStore(self._rows.roster)
+        self._change_log = ChangeLog(self._rows, room=1 << 14)
         self._index: Index | None = None
         self._found = make_candidates(initial(1 << 12))
         self._ranks: dict[int, int] = {}
@@ -78,9 +78,9 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         )
         self._n_searches, self._n_searched = 1, self.first_search_cost
         self._priced_at = float(self.first_search_cost)
-        self._shelf = Shelf(0)
+        self._cell_store = CellStore(0)
         bounds = self.settings.bounds
-        self._catalogue = Catalogue((bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max))
+        self._term_store = TermStore((bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max))
         self._workspace = Workspace(
             said=np.zeros(1),
             run=np.zeros(1),
@@ -88,12 +88,12 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             directed=np.zeros(0),
             heap=make_heap(64),
             departed=make_departed(64),
-            memory=make_memory(initial(64)),
-            shelves=self._shelf.shelves,
-            frontier=self._shelf.frontier,
-            pages=self._catalogue.pages,
-            lookup=self._catalogue.lookup,
-            cells=Cells(False, self._shelf.shelves.grid, np.zeros(0), np.zeros(0)),
+            deliveries=make_delivery_set(initial(64)),
+            cell_pool=self._cell_store.cell_pool,
+            frontier=self._cell_store.frontier,
+            trees=self._term_store.trees,
+            term_search=self._term_store.term_search,
+            cells=Cells(False, self._cell_store.cell_pool.grid, np.zeros(0), np.zeros(0)),
             moved=NOTHING,
             n_moved=np.zeros(1, np.int64),
             counts=np.zeros(N_COUNTS, np.int64),
@@ -111,9 +111,9 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     @property
     def _subscribers(self) -> BandSubscribers:
-        inquiry = self._inquiry
+        question_store = self._question_store
         return BandSubscribers(
-            inquiry.questions, inquiry.rules, self._rows.bands, self._row_settings, self._roster.turn
+            question_store.questions, question_store.rules, self._rows.bands, self._row_settings, self._roster.turn
         )
 
     def _opened_index(self) -> Index:
@@ -129,15 +129,15 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         """Put new slots into the index."""
 
     @abstractmethod
-    def _shelve(self, lo: int, hi: int) -> None:
+    def _make_searchable(self, lo: int, hi: int) -> None:
         """Put the publications lo to hi, just stored, where searches find them."""
 
     def _fit(self) -> None:  # an index that fits whatever comes has nothing to do
         """Fit the index to what is stored, before it is asked."""
 
-    def _enrol(self, rows: SubscriptionsT, asked: Asked) -> Int64s:
-        slots = self._rows.add(rows.ids, asked.kinds, rows.k, signs(rows, asked.kinds))
-        self._inquiry.write(rows, asked, slots)
+    def _enrol(self, rows: SubscriptionsT, new: NewQuestions) -> Int64s:
+        slots = self._rows.add(rows.ids, new.kinds, rows.k, signs(rows, new.kinds))
+        self._question_store.write(rows, new, slots)
         n_slots = self._roster.slots.n_slots
         depth, watch = grown(self._row_settings.depth, n_slots), grown(self._row_settings.watch, n_slots)
         watch[len(self._row_settings.watch) :] = LARGEST
@@ -182,10 +182,10 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             publication=grown(workspace.publication, n),
             directed=grown(workspace.directed, n),
             heap=workspace.heap if most <= len(workspace.heap.keys) else make_heap(2 * most),
-            shelves=self._shelf.shelves,
-            frontier=self._shelf.frontier,
-            pages=self._catalogue.pages,
-            lookup=self._catalogue.lookup,
+            cell_pool=self._cell_store.cell_pool,
+            frontier=self._cell_store.frontier,
+            trees=self._term_store.trees,
+            term_search=self._term_store.term_search,
             moved=grown(workspace.moved, n_touched),
         )
 
@@ -193,15 +193,15 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         """Give the kernel that stopped what it asked for."""
         n_places, n_pairs, n_changes = self._workspace.wanted.tolist()
         self._rows.make_room(n_places)
-        self._make_memory(n_pairs)
-        self._telling.reserve(n_changes)
+        self._make_delivery_room(n_pairs)
+        self._change_log.reserve(n_changes)
 
-    def _make_memory(self, n: int) -> None:
+    def _make_delivery_room(self, n: int) -> None:
         """Room to remember n more deliveries."""
-        if not has_room(self._workspace.memory, n):
+        if not has_room(self._workspace.deliveries, n):
             turns = self._roster.turn[np.flatnonzero(self._roster.slots.used)]
-            memory = renewed(self._workspace.memory, ample(n, 2 * n), self._first_number, turns)
-            self._workspace = self._workspace._replace(memory=memory)
+            deliveries = renewed(self._workspace.deliveries, ample(n, 2 * n), self._first_number, turns)
+            self._workspace = self._workspace._replace(deliveries=deliveries)
 
     @property
     def _first_number(self) -> int:
@@ -218,7 +218,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._fit_workspace(0, 0)
 
         def answer_from(done: int) -> int:
-            return answer(slots, done, self._subscribers, published, steps, self._workspace, self._telling.told)
+            return answer(slots, done, self._subscribers, published, steps, self._workspace, self._change_log.told)
 
         for _ in stops(answer_from, len(slots)):
             self._make_room()
@@ -227,11 +227,11 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _renew(self, slots: Int64s, k: int) -> None:
         self._rows.bands.head[slots, K] = k
         turns = self._roster.turn[np.setdiff1d(np.flatnonzero(self._roster.slots.used), slots)]
-        memory = renewed(self._workspace.memory, initial(64), self._first_number, turns)
-        self._workspace = self._workspace._replace(memory=memory)
+        deliveries = renewed(self._workspace.deliveries, initial(64), self._first_number, turns)
+        self._workspace = self._workspace._replace(deliveries=deliveries)
         self._set_row_settings(np.full(len(slots), k, np.int64), slots)
         self._fill(slots)
-        self._opened_index().adjust(slots, self._inquiry.rules.gate[slots])
+        self._opened_index().adjust(slots, self._question_store.rules.gate[slots])
 
     def _give_up(self, slots: Int64s) -> None:
         if len(slots):
@@ -242,7 +242,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _append(self, arrivals: Arrivals) -> bool:
         store = self._opened()
         moved = super()._append(arrivals)
-        self._shelve(store.tail - len(arrivals.ts), store.tail)
+        self._make_searchable(store.tail - len(arrivals.ts), store.tail)
         return moved
 
     def _take_steps(self, steps: Steps, in_order: bool) -> None:
@@ -255,7 +255,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         since = np.zeros(2, np.int64)
 
         def go_on() -> bool:
-            call = Call(self._subscribers, published, steps, in_order, leaving, self._workspace, self._telling.told)
+            call = Call(self._subscribers, published, steps, in_order, leaving, self._workspace, self._change_log.told)
             return step(since, touched, call)
 
         for _ in pauses(go_on, lambda: tuple(since.tolist())):
@@ -306,7 +306,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         """Let the index know whose gates have moved."""
         n = int(self._workspace.n_moved[0])
         slots = self._workspace.moved[:n]
-        self._opened_index().adjust(slots, self._inquiry.rules.gate[slots])
+        self._opened_index().adjust(slots, self._question_store.rules.gate[slots])
         self._workspace.n_moved[0] = 0
 
     def _count_work(self) -> None:
@@ -314,9 +314,9 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         for name, n in zip(COUNTS, counts[: len(COUNTS)], strict=True):
             self._counters[name] += int(n)
         counts[:] = 0
-        shelved, listed = self._shelf.counts, self._catalogue.counts
-        self._n_searched += int(shelved[:CALLS].sum()) + ENTRIES_A_MESSAGE * int(listed[SEARCH_SCORED])
-        for searched in (shelved, listed):
+        by_cell, by_term = self._cell_store.counts, self._term_store.counts
+        self._n_searched += int(by_cell[:CALLS].sum()) + ENTRIES_A_MESSAGE * int(by_term[SEARCH_SCORED])
+        for searched in (by_cell, by_term):
             self._counters["scored"] += int(searched[SEARCH_SCORED])
             self._n_searches += int(searched[CALLS])
             searched[:] = 0
@@ -371,15 +371,15 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._enter(slots)
 
     def _delivered(self, slots: Int64s) -> Deliveries:
-        memory, turns = self._workspace.memory, self._roster.turn[slots]
-        wanted = (memory.turn >= 0) & (memory.item >= self._first_number) & np.isin(memory.turn, turns)
-        forgotten = Deliveries(slots[np.searchsorted(turns, memory.turn[wanted])], memory.item[wanted])
+        deliveries, turns = self._workspace.deliveries, self._roster.turn[slots]
+        wanted = (deliveries.turn >= 0) & (deliveries.item >= self._first_number) & np.isin(deliveries.turn, turns)
+        forgotten = Deliveries(slots[np.searchsorted(turns, deliveries.turn[wanted])], deliveries.item[wanted])
         return super()._delivered(slots).joined(forgotten)
 
     def _remember(self, delivered: Deliveries) -> None:
         lost = ~self._rows.mark_delivered(delivered)
-        self._make_memory(int(lost.sum()))
-        remember_all(self._workspace.memory, self._roster.turn[delivered.slot[lost]], delivered.item[lost])
+        self._make_delivery_room(int(lost.sum()))
+        remember_all(self._workspace.deliveries, self._roster.turn[delivered.slot[lost]], delivered.item[lost])
 
     def check(self) -> None:
         """Assert the invariants of every structure."""
@@ -389,7 +389,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._rows.check(recency, self.policy.keeps == DOMINANCE and not isinstance(self.policy, Pa))
         if self._index is not None:
             self._index.check()
-        check_memory(self._workspace.memory)
+        check_delivery_set(self._workspace.deliveries)
 
 
 def _wide_enough(departed: Any, most: int) -> Any:

@@ -23,10 +23,10 @@ from skyband.topk.kernels.band import (
     is_within,
 )
 from skyband.topk.kernels.cpm import Ask, search
-from skyband.topk.kernels.deliveries import Memory
+from skyband.topk.kernels.deliveries import DeliverySet
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Rules, Steps
 from skyband.topk.kernels.score import PLACE, direction, raw_score, score_run
-from skyband.topk.kernels.term_search import look_up
+from skyband.topk.kernels.term_search import search_terms
 from skyband.topk.kernels.workspace import (
     CHANCE,
     DOMINANCE,
@@ -70,11 +70,11 @@ def _put(
     item: int,
     recency: Recency,
     departed: Departed,
-    memory: Memory,
+    deliveries: DeliverySet,
     turn: int,
 ) -> bool:
     """Offer a candidate to the row; says whether the row took it."""
-    return insert(bands, slot, capacity, score, item, recency, departed, memory, turn) >= 0
+    return insert(bands, slot, capacity, score, item, recency, departed, deliveries, turn) >= 0
 
 
 @inlined
@@ -105,8 +105,8 @@ def _seek(subscribers: BandSubscribers, published: Published, ask: Ask, workspac
     """Put the best that is asked for into the heap; returns how many there are."""
     questions = subscribers.questions
     if questions.kinds[ask.slot // BLOCK] == PLACE:
-        return look_up(workspace.pages, questions, published, ask, workspace.lookup, workspace.heap)
-    return search(workspace.shelves, questions, published, ask, workspace.frontier, workspace.heap)
+        return search_terms(workspace.trees, questions, published, ask, workspace.term_search, workspace.heap)
+    return search(workspace.cell_pool, questions, published, ask, workspace.frontier, workspace.heap)
 
 
 @kernel
@@ -119,7 +119,7 @@ def _take_in(subscribers: BandSubscribers, published: Published, slot: int, n_ke
         published.live,
         workspace.heap,
     )
-    base, departed, memory, turn = live.base, workspace.departed, workspace.memory, subscribers.turn[slot]
+    base, departed, deliveries, turn = live.base, workspace.departed, workspace.deliveries, subscribers.turn[slot]
     sign, window_kind = bands.gauge[slot, SIGN], rules.window_kind[slot]
     recency, capacity = Recency(live.stamp, base, False), capacity_of(settings.keeps, sign, settings.depth[slot])
     ages = live.ts if window_kind == TIME else live.stamp
@@ -128,7 +128,7 @@ def _take_in(subscribers: BandSubscribers, published: Published, slot: int, n_ke
         index = heap.items[i]
         # The key of a Boolean subscription is 0 whatever the score, so the score is computed once more.
         score = sign * heap.keys[i] if sign != 0.0 else _score_of(subscribers, published, slot, index, workspace)
-        taken = _put(bands, slot, capacity, score, index + base, recency, departed, memory, turn)
+        taken = _put(bands, slot, capacity, score, index + base, recency, departed, deliveries, turn)
         if taken and window_kind != UNBOUNDED:
             rules.oldest[slot] = min(rules.oldest[slot], ages[index])
     if n_kept > 0 and sign != 0.0:
@@ -209,7 +209,7 @@ def _fill_undominated(
     recency, turn = Recency(live.stamp, live.base, True), subscribers.turn[slot]
     for i in range(n_found - 1, -1, -1):
         score = raw_score(kind, scores[found[i] - live.head])
-        _put(bands, slot, 0, score, found[i] + live.base, recency, workspace.departed, workspace.memory, turn)
+        _put(bands, slot, 0, score, found[i] + live.base, recency, workspace.departed, workspace.deliveries, turn)
         if rules.window_kind[slot] != UNBOUNDED:
             rules.oldest[slot] = min(rules.oldest[slot], ages[found[i]])
 
@@ -255,7 +255,7 @@ def _recent_bound(
         index = heap.items[i]
         if position_of(bands, slot, index + live.base) < 0:
             score = _score_of(subscribers, published, slot, index, workspace)
-            _put(bands, slot, 0, score, index + live.base, recency, workspace.departed, workspace.memory, turn)
+            _put(bands, slot, 0, score, index + live.base, recency, workspace.departed, workspace.deliveries, turn)
             if rules.window_kind[slot] != UNBOUNDED:
                 rules.oldest[slot] = min(rules.oldest[slot], ages[index])
     if n_kept == k and sign != 0.0:

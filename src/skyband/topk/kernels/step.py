@@ -33,7 +33,7 @@ from skyband.topk.kernels.band import (
 from skyband.topk.kernels.buffer import Told
 from skyband.topk.kernels.candidate import Grouped
 from skyband.topk.kernels.cell_index import cell_band
-from skyband.topk.kernels.deliveries import Memory, has_room, recalls, remember
+from skyband.topk.kernels.deliveries import DeliverySet, has_room, recalls, remember
 from skyband.topk.kernels.due import note_due
 from skyband.topk.kernels.refill import cut_of, follow_chance, follow_recent, n_within, position_of, refill
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Steps
@@ -98,8 +98,8 @@ def _cut(row: RowView, steps: Steps, step: int) -> int:
 def _offer(call: Call, row: RowView, index: int, score: float, recency: Recency) -> int:
     """Offer a publication to the row; returns its position, or -1 if the row did not take it."""
     bands, oldest, workspace, base = call.subscribers.bands, call.subscribers.rules.oldest, call.workspace, recency.base
-    slot, departed, memory = row.slot, workspace.departed, workspace.memory
-    position = insert(bands, slot, row.capacity, score, index + base, recency, departed, memory, row.turn)
+    slot, departed, deliveries = row.slot, workspace.departed, workspace.deliveries
+    position = insert(bands, slot, row.capacity, score, index + base, recency, departed, deliveries, row.turn)
     if position >= 0 and row.window_kind != UNBOUNDED:
         oldest[slot] = min(oldest[slot], _age(row, call.published.live, index))
     return position
@@ -172,10 +172,10 @@ def _is_short(bands: Bands, slot: int) -> bool:
 
 
 @kernel
-def _recall(told: Told, n: int, memory: Memory, turn: int) -> None:
+def _recall(told: Told, n: int, deliveries: DeliverySet, turn: int) -> None:
     """Of the last n changes, all enters: what was delivered before and forgotten by the row is no first entry."""
     for at in range(told.length[0] - n, told.length[0]):
-        if told.first[at] and recalls(memory, turn, told.item[at]):
+        if told.first[at] and recalls(deliveries, turn, told.item[at]):
             told.first[at] = False
 
 
@@ -183,12 +183,12 @@ def _recall(told: Told, n: int, memory: Memory, turn: int) -> None:
 def _report(bands: Bands, slot: int, turn: int, step: int, recency: Recency, workspace: Workspace, told: Told) -> None:
     """Tell how the first k entries have changed by this step."""
     n_enters = settle_row(bands, slot, step, recency, workspace.departed, told)
-    if workspace.memory.used[0] > 0:
-        _recall(told, n_enters, workspace.memory, turn)
+    if workspace.deliveries.used[0] > 0:
+        _recall(told, n_enters, workspace.deliveries, turn)
 
 
 @inlined
-def _shorten(subscribers: BandSubscribers, row: RowView, memory: Memory) -> None:
+def _shorten(subscribers: BandSubscribers, row: RowView, deliveries: DeliverySet) -> None:
     """Cut the row if it holds far more than a search looks for."""
     bands, slot, slack, depth = (
         subscribers.bands,
@@ -201,7 +201,7 @@ def _shorten(subscribers: BandSubscribers, row: RowView, memory: Memory) -> None
         if slack != 0.0:
             depth = n_within(bands, slot, slack)
         if size > LONG * depth:
-            tighten(bands, slot, depth, memory, row.turn)
+            tighten(bands, slot, depth, deliveries, row.turn)
 
 
 @kernel
@@ -232,7 +232,9 @@ def _move_gate(subscribers: BandSubscribers, row: RowView, workspace: Workspace)
 
 
 @kernel
-def _has_room(bands: Bands, memory: Memory, told: Told, slot: int, n: int, n_told: int, wanted: Int64s) -> bool:
+def _has_room(
+    bands: Bands, deliveries: DeliverySet, told: Told, slot: int, n: int, n_told: int, wanted: Int64s
+) -> bool:
     """Whether the row may take n more entries, let go of all that it has then, and tell so many changes.
 
     What that takes is written down, for whoever makes room.
@@ -240,7 +242,7 @@ def _has_room(bands: Bands, memory: Memory, told: Told, slot: int, n: int, n_tol
     n += bands.head[slot, SIZE]
     wanted[PLACES], wanted[PAIRS], wanted[CHANGES] = most_taken(n), n, n_told
     fits = bands.end[0] + wanted[PLACES] <= len(bands.score) and told.length[0] + n_told <= len(told.step)
-    return fits and has_room(memory, n)
+    return fits and has_room(deliveries, n)
 
 
 @inlined
@@ -248,7 +250,7 @@ def _may_begin(call: Call, slot: int) -> bool:
     """Whether there is room for all that may happen to a row in the steps, and for the report of one of them."""
     bands, workspace, depth = call.subscribers.bands, call.workspace, call.subscribers.settings.depth[slot]
     n = len(call.leaving.indices) + call.steps.end[-1] - call.steps.first + depth
-    return _has_room(bands, workspace.memory, call.told, slot, n, 2 * bands.head[slot, K], workspace.wanted)
+    return _has_room(bands, workspace.deliveries, call.told, slot, n, 2 * bands.head[slot, K], workspace.wanted)
 
 
 @inlined
@@ -276,7 +278,7 @@ def _take_step(call: Call, row: RowView, waiting: Waiting, step: int) -> Waiting
         recency = Recency(published.live.stamp, published.live.base, False)
         _report(subscribers.bands, row.slot, row.turn, steps.offset + step, recency, workspace, call.told)
     if row.closes:
-        _shorten(subscribers, row, workspace.memory)
+        _shorten(subscribers, row, workspace.deliveries)
     if row.chance:
         follow_chance(subscribers, published, row.slot, step, steps, workspace)
     gate = _move_gate(subscribers, row, workspace)
@@ -359,7 +361,7 @@ def _withdraw(subscribers: BandSubscribers, slot: int, workspace: Workspace) -> 
     for at in range(start, start + bands.head[slot, SIZE]):
         depart(bands, at, workspace.departed)
         if bands.state[at] & MEMBER:
-            remember(workspace.memory, subscribers.turn[slot], bands.item[at])
+            remember(workspace.deliveries, subscribers.turn[slot], bands.item[at])
     bands.head[slot, SIZE] = 0
     subscribers.rules.oldest[slot] = LARGEST
 
@@ -379,14 +381,14 @@ def answer(
     Returns how many of them are done.
     """
     questions, rules, bands, settings, turns = subscribers
-    live, memory = published.live, workspace.memory
+    live, deliveries = published.live, workspace.deliveries
     recency, last_step = Recency(live.stamp, live.base, False), len(steps.end) - 1
     for i in range(done, len(slots)):
         slot, n = slots[i], steps.end[0] - live.head
         if settings.bounded_by == SEARCH or settings.bounded_by == CHANCE:
             n = min(n, settings.depth[slot])
         n_told = 2 * bands.head[slot, K] + bands.head[slot, SIZE]
-        if not _has_room(bands, memory, told, slot, n, n_told, workspace.wanted):
+        if not _has_room(bands, deliveries, told, slot, n, n_told, workspace.wanted):
             return i
         _withdraw(subscribers, slot, workspace)
         refill(subscribers, published, slot, last_step, steps, workspace)

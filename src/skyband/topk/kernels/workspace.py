@@ -5,14 +5,14 @@ from typing import NamedTuple
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.heap import Heap
 from skyband.topk.kernels.band import Bands, Departed
-from skyband.topk.kernels.cell_store import Shelves
+from skyband.topk.kernels.cell_store import CellPool
 from skyband.topk.kernels.cpm import Frontier
-from skyband.topk.kernels.deliveries import Memory
+from skyband.topk.kernels.deliveries import DeliverySet
 from skyband.topk.kernels.grid import Grid
 from skyband.topk.kernels.scan import Rules
 from skyband.topk.kernels.score import Questions
-from skyband.topk.kernels.term_search import Lookup
-from skyband.topk.kernels.term_store import Pages
+from skyband.topk.kernels.term_search import TermSearch
+from skyband.topk.kernels.term_store import TermTrees
 
 # What a row keeps: everything undominated up to its bound, or the best so many.
 DOMINANCE = 0
@@ -33,7 +33,7 @@ CELL_UPDATES = 5
 SEEN = 6
 N_COUNTS = 7
 
-# What there was no room for: places of the pool, pairs of the memory, and changes.
+# What there was no room for: places of the pool, deliveries to remember, and changes.
 PLACES = 0
 PAIRS = 1
 CHANGES = 2
@@ -107,7 +107,7 @@ class Cells(NamedTuple):
 class Workspace(NamedTuple):
     """Working space: weights by term, scores of everything stored, the candidates of a slot, a heap, who departed.
 
-    Points are searched for in `shelves`, messages in `pages`, with working space of their own each.
+    Points are searched for in `cell_pool`, messages in `trees`, each with a working space of its own.
     `moved` lists the slots whose gate has moved, `n_moved[0]` of them; `counts` adds up what calls have cost.
     `wanted` says how much room is needed to go on, by the names above, where a kernel stopped for want of it.
     """
@@ -118,11 +118,11 @@ class Workspace(NamedTuple):
     directed: Floats
     heap: Heap
     departed: Departed
-    memory: Memory
-    shelves: Shelves
+    deliveries: DeliverySet
+    cell_pool: CellPool
     frontier: Frontier
-    pages: Pages
-    lookup: Lookup
+    trees: TermTrees
+    term_search: TermSearch
     cells: Cells
     moved: Int64s
     n_moved: Int64s
