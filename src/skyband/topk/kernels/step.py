@@ -11,7 +11,7 @@ takes longer than most of these parts. Whatever is rare is called.
 
 import numpy as np
 
-from skyband.kernels.array import Int64s
+from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.band import (
@@ -21,6 +21,7 @@ from skyband.topk.kernels.band import (
     SIZE,
     START,
     Bands,
+    Departed,
     K,
     Recency,
     depart,
@@ -35,9 +36,10 @@ from skyband.topk.kernels.candidate import Grouped
 from skyband.topk.kernels.cell_index import cell_band
 from skyband.topk.kernels.deliveries import DeliverySet, has_room, recalls, remember
 from skyband.topk.kernels.due import note_due
+from skyband.topk.kernels.prefetch import ask_for
 from skyband.topk.kernels.refill import cut_of, follow_chance, follow_recent, n_within, position_of, refill
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Steps
-from skyband.topk.kernels.score import SUM, direction, gate_of, raw_score
+from skyband.topk.kernels.score import SUM, Questions, direction, gate_of, raw_score
 from skyband.topk.kernels.waiting import (
     Call,
     RowView,
@@ -61,15 +63,16 @@ from skyband.topk.kernels.workspace import (
     SEEN,
     THRESHOLD_UPDATES,
     BandSubscribers,
+    Cells,
+    RowSettings,
     Workspace,
 )
 
 # A row that holds so many times what a search looks for is cut. One that was made when little was live admits
 # everything until then.
 LONG = 2
-# Slots whose memory is asked for at once, and numbers in a cache line.
+# Slots whose memory is asked for at once.
 AHEAD = 32
-LINE = 8
 
 
 @inlined
@@ -95,13 +98,21 @@ def _cut(row: RowView, steps: Steps, step: int) -> int:
 
 
 @inlined
-def _offer(call: Call, row: RowView, index: int, score: float, recency: Recency) -> int:
+def _offer(
+    subscribers: BandSubscribers,
+    row: RowView,
+    item: int,
+    age: int,
+    score: float,
+    recency: Recency,
+    departed: Departed,
+    deliveries: DeliverySet,
+) -> int:
     """Offer a publication to the row; returns its position, or -1 if the row did not take it."""
-    bands, oldest, workspace, base = call.subscribers.bands, call.subscribers.rules.oldest, call.workspace, recency.base
-    slot, departed, deliveries = row.slot, workspace.departed, workspace.deliveries
-    position = insert(bands, slot, row.capacity, score, index + base, recency, departed, deliveries, row.turn)
+    bands, oldest, slot = subscribers.bands, subscribers.rules.oldest, row.slot
+    position = insert(bands, slot, row.capacity, score, item, recency, departed, deliveries, row.turn)
     if position >= 0 and row.window_kind != UNBOUNDED:
-        oldest[slot] = min(oldest[slot], _age(row, call.published.live, index))
+        oldest[slot] = min(oldest[slot], age)
     return position
 
 
@@ -109,51 +120,50 @@ def _offer(call: Call, row: RowView, index: int, score: float, recency: Recency)
 def _take_arrivals(call: Call, row: RowView, waiting: Waiting, step: int) -> tuple[Waiting, bool]:
     """Offer what arrives in this step to the row; says also whether that has changed the first k."""
     live, steps, workspace = call.published.live, call.steps, call.workspace
+    departed, deliveries = workspace.departed, workspace.deliveries
     cut, recency = _cut(row, steps, step), Recency(live.stamp, live.base, call.in_order)
     arrival, changed = waiting.arrival, False
     while arrival < waiting.arrivals_end and arrive_step(steps, workspace.publication[arrival]) == step:
         index, score = workspace.publication[arrival], raw_score(row.kind, workspace.directed[arrival])
+        age, item = _age(row, live, index), index + live.base
         arrival += 1
-        if _age(row, live, index) <= cut or direction(row.kind) * score > row.limit:
+        if age <= cut or direction(row.kind) * score > row.limit:
             continue
         workspace.counts[CANDIDATES] += 1
-        changed |= 0 <= _offer(call, row, index, score, recency) < row.k
+        position = _offer(call.subscribers, row, item, age, score, recency, departed, deliveries)
+        changed |= 0 <= position < row.k
     return Waiting(arrival, waiting.arrivals_end, waiting.leaver, waiting.end, waiting.gate), changed
 
 
 @inlined
 def _take_leavers(call: Call, row: RowView, waiting: Waiting, step: int) -> Waiting:
     """Offer what has left the shared buffer by this step to the row, unless the row has it already."""
-    bands, live, steps, leaving, workspace = (
-        call.subscribers.bands,
-        call.published.live,
-        call.steps,
-        call.leaving,
-        call.workspace,
-    )
+    bands, live, steps, workspace = call.subscribers.bands, call.published.live, call.steps, call.workspace
+    departed, deliveries = workspace.departed, workspace.deliveries
     cut, recency = _cut(row, steps, step), Recency(live.stamp, live.base, False)
     leaver = waiting.leaver
-    while leaver < waiting.end and leave_step(steps, live, leaving, -1 - workspace.publication[leaver]) <= step:
+    while leaver < waiting.end and leave_step(steps, live, call.leaving, -1 - workspace.publication[leaver]) <= step:
         index, score = -1 - workspace.publication[leaver], raw_score(row.kind, workspace.directed[leaver])
+        age, item = _age(row, live, index), index + live.base
         leaver += 1
-        if _age(row, live, index) <= cut or direction(row.kind) * score > row.limit:
+        if age <= cut or direction(row.kind) * score > row.limit or position_of(bands, row.slot, item) >= 0:
             continue
-        if position_of(bands, row.slot, index + live.base) < 0:
-            _offer(call, row, index, score, recency)
+        _offer(call.subscribers, row, item, age, score, recency, departed, deliveries)
     return Waiting(waiting.arrival, waiting.arrivals_end, leaver, waiting.end, waiting.gate)
 
 
 @inlined
-def _expire(call: Call, row: RowView, step: int) -> None:
+def _expire(
+    subscribers: BandSubscribers, row: RowView, live: Live, steps: Steps, step: int, departed: Departed
+) -> None:
     """Remove the entries that are over by this step."""
-    bands, oldest, live = call.subscribers.bands, call.subscribers.rules.oldest, call.published.live
-    cut = _cut(row, call.steps, step)
-    if oldest[row.slot] <= cut:
+    oldest, slot, cut = subscribers.rules.oldest, row.slot, _cut(row, steps, step)
+    if oldest[slot] <= cut:
         ages = live.ts if row.window_kind == TIME else live.stamp
-        oldest[row.slot] = expire_row(bands, row.slot, ages, live.base, cut, call.workspace.departed)
+        oldest[slot] = expire_row(subscribers.bands, slot, ages, live.base, cut, departed)
 
 
-@inlined
+@kernel
 def _follow_buffer(call: Call, row: RowView, waiting: Waiting, step: int) -> Waiting:
     """Bring the bound to the shared buffer as it is in this step, and take in what has left the buffer."""
     subscribers, slot = call.subscribers, row.slot
@@ -180,23 +190,26 @@ def _recall(told: Told, n: int, deliveries: DeliverySet, turn: int) -> None:
 
 
 @inlined
-def _report(bands: Bands, slot: int, turn: int, step: int, recency: Recency, workspace: Workspace, told: Told) -> None:
-    """Tell how the first k entries have changed by this step."""
-    n_enters = settle_row(bands, slot, step, recency, workspace.departed, told)
-    if workspace.deliveries.used[0] > 0:
-        _recall(told, n_enters, workspace.deliveries, turn)
+def _report(
+    bands: Bands,
+    slot: int,
+    turn: int,
+    step: int,
+    recency: Recency,
+    departed: Departed,
+    deliveries: DeliverySet,
+    told: Told,
+) -> None:
+    """Report how the first k entries have changed by this step."""
+    n_enters = settle_row(bands, slot, step, recency, departed, told)
+    if deliveries.used[0] > 0:
+        _recall(told, n_enters, deliveries, turn)
 
 
 @inlined
-def _shorten(subscribers: BandSubscribers, row: RowView, deliveries: DeliverySet) -> None:
+def _shorten(bands: Bands, row: RowView, settings: RowSettings, deliveries: DeliverySet) -> None:
     """Cut the row if it holds far more than a search looks for."""
-    bands, slot, slack, depth = (
-        subscribers.bands,
-        row.slot,
-        subscribers.settings.slack,
-        subscribers.settings.depth[row.slot],
-    )
-    size = bands.head[slot, SIZE]
+    slot, slack, depth, size = row.slot, settings.slack, settings.depth[row.slot], bands.head[row.slot, SIZE]
     if size > LONG * (depth if slack == 0.0 else row.k):
         if slack != 0.0:
             depth = n_within(bands, slot, slack)
@@ -205,29 +218,28 @@ def _shorten(subscribers: BandSubscribers, row: RowView, deliveries: DeliverySet
 
 
 @kernel
-def _follow_cells(subscribers: BandSubscribers, slot: int, workspace: Workspace) -> None:
+def _follow_cells(questions: Questions, slot: int, gate: float, cells: Cells, counts: Int64s) -> None:
     """Count that the cells of interest have changed, if they have."""
-    cells, questions, gate = workspace.cells, subscribers.questions, subscribers.rules.gate[slot]
     block, i, kind = slot // BLOCK, slot % BLOCK, questions.kinds[slot // BLOCK]
     inner, outer = cells.inner[slot], cells.outer[slot]
     if kind > SUM or inner <= gate < outer:
         return
     if inner <= outer:
-        workspace.counts[CELL_UPDATES] += 1
+        counts[CELL_UPDATES] += 1
     centre, weight = questions.centre[block, :, i], questions.weight[block, :, i]
     cells.inner[slot], cells.outer[slot] = cell_band(cells.grid, kind, centre, weight, gate)
 
 
 @inlined
-def _move_gate(subscribers: BandSubscribers, row: RowView, workspace: Workspace) -> float:
+def _move_gate(subscribers: BandSubscribers, row: RowView, cells: Cells, counts: Int64s) -> float:
     """Bring the gate to the row as it is now; returns it."""
     gates, slot = subscribers.rules.gate, row.slot
     gate = _gate(subscribers.bands, slot, subscribers.settings.keeps, row.kind, row.limit)
     if gate != gates[slot] or (row.recent and gate != row.known_gate):
         gates[slot] = gate
-        workspace.counts[THRESHOLD_UPDATES] += 1
-        if workspace.cells.counted:
-            _follow_cells(subscribers, slot, workspace)
+        counts[THRESHOLD_UPDATES] += 1
+        if cells.counted:
+            _follow_cells(subscribers.questions, slot, gate, cells, counts)
     return gate
 
 
@@ -246,87 +258,47 @@ def _has_room(
 
 
 @inlined
-def _may_begin(call: Call, slot: int) -> bool:
-    """Whether there is room for all that may happen to a row in the steps, and for the report of one of them."""
-    bands, workspace, depth = call.subscribers.bands, call.workspace, call.subscribers.settings.depth[slot]
-    n = len(call.leaving.indices) + call.steps.end[-1] - call.steps.first + depth
-    return _has_room(bands, workspace.deliveries, call.told, slot, n, 2 * bands.head[slot, K], workspace.wanted)
-
-
-@inlined
-def _may_report(call: Call, row: RowView) -> bool:
-    """Whether there is room for the report of one more step."""
-    if call.told.length[0] + 2 * row.k <= len(call.told.step):
-        return True
-    _may_begin(call, row.slot)
-    return False
+def _may_begin(
+    subscribers: BandSubscribers, slot: int, n: int, deliveries: DeliverySet, told: Told, wanted: Int64s
+) -> bool:
+    """Whether there is room for n candidates and a search of a row, and for the report of one step."""
+    bands, depth = subscribers.bands, subscribers.settings.depth[slot]
+    return _has_room(bands, deliveries, told, slot, n + depth, 2 * bands.head[slot, K], wanted)
 
 
 @inlined
 def _take_step(call: Call, row: RowView, waiting: Waiting, step: int) -> Waiting:
     """Take the row through one step; returns what is still waiting after it."""
     subscribers, published, steps, workspace = call.subscribers, call.published, call.steps, call.workspace
+    bands, live, slot = subscribers.bands, published.live, row.slot
+    departed, deliveries = workspace.departed, workspace.deliveries
     waiting, changed = _take_arrivals(call, row, waiting, step)
-    _expire(call, row, step)
+    _expire(subscribers, row, live, steps, step, departed)
     if row.recent:
         waiting = _follow_buffer(call, row, waiting, step)
         changed = True
-    elif _is_short(subscribers.bands, row.slot) and not row.chance:
-        refill(subscribers, published, row.slot, step, steps, workspace)
+    elif _is_short(bands, slot) and not row.chance:
+        refill(subscribers, published, slot, step, steps, workspace)
         changed = True
-    if changed or workspace.departed.length[0] > 0:
-        recency = Recency(published.live.stamp, published.live.base, False)
-        _report(subscribers.bands, row.slot, row.turn, steps.offset + step, recency, workspace, call.told)
+    if changed or departed.length[0] > 0:
+        recency = Recency(live.stamp, live.base, False)
+        _report(bands, slot, row.turn, steps.offset + step, recency, departed, deliveries, call.told)
     if row.closes:
-        _shorten(subscribers, row, workspace.deliveries)
+        _shorten(bands, row, subscribers.settings, deliveries)
     if row.chance:
-        follow_chance(subscribers, published, row.slot, step, steps, workspace)
-    gate = _move_gate(subscribers, row, workspace)
+        follow_chance(subscribers, published, slot, step, steps, workspace)
+    gate = _move_gate(subscribers, row, workspace.cells, workspace.counts)
     if gate > waiting.gate and step + 1 < len(steps.end):
         waiting = rescan(call, row, step)
     return waiting
 
 
 @inlined
-def _take_steps(call: Call, row: RowView, waiting: Waiting, step: int) -> int:
-    """Take the row from this step on through all in which something happens to it.
-
-    Returns the number of steps, or the first one that there was no room to report.
-    """
-    n_steps, rules, workspace = len(call.steps.end), call.subscribers.rules, call.workspace
-    step = next_step(call, row, waiting, step)
-    while step < n_steps and _may_report(call, row):
-        waiting = _take_step(call, row, waiting, step)
-        step = next_step(call, row, waiting, step + 1)
-    if rules.gate[row.slot] != row.known_gate:
-        workspace.moved[workspace.n_moved[0]] = row.slot
-        workspace.n_moved[0] += 1
-    note_due(rules, row.slot)
-    return step
-
-
-@kernel
-def _ask_for(slots: Int64s, lo: int, hi: int, subscribers: BandSubscribers) -> int:
-    """Ask for the memory of some slots at once; what comes back means nothing.
-
-    Each slot's numbers are far apart. A processor waits for many places at a time as long as none tells it where the
-    next one is, so these loops cost little more than one wait, and what follows finds everything near.
-    """
-    rules, bands, turns, depths = subscribers.rules, subscribers.bands, subscribers.turn, subscribers.settings.depth
-    starts, gates, limits, oldest = bands.head, rules.gate, rules.limit, rules.oldest
-    kinds, sizes, gauges = rules.window_kind, rules.window_size, bands.gauge
-    seen = 0
-    for i in range(lo, hi):
-        slot = slots[i]
-        seen += starts[slot, START] + turns[slot] + depths[slot] + kinds[slot]
-        seen += (oldest[slot] > 0) + (sizes[slot] > 0)
-        seen += (gates[slot] > 0.0) + (limits[slot] > 0.0) + (gauges[slot, BOUND] > 0.0)
-    scores, items, states = bands.score, bands.item, bands.state
-    for i in range(lo, hi):
-        start, size = starts[slots[i], START], starts[slots[i], SIZE]
-        for at in range(start, start + size, LINE):
-            seen += items[at] + states[at] + (scores[at] > 0.0)
-    return seen
+def _note_gate(row: RowView, gates: Floats, moved: Int64s, n_moved: Int64s) -> None:
+    """Note for the index that the gate has moved, if it has."""
+    if gates[row.slot] != row.known_gate:
+        moved[n_moved[0]] = row.slot
+        n_moved[0] += 1
 
 
 @kernel
@@ -336,19 +308,28 @@ def step(since: Int64s, touched: Grouped, call: Call) -> bool:
     Of a slot's candidates, those that leave the shared buffer come last, and index p is written as -1 - p.
     Returns False, with `since` set to where to go on, when something has no room; `workspace.wanted` says how much.
     """
-    slots, subscribers, n_steps = touched.slots, call.subscribers, len(call.steps.end)
+    subscribers, steps, workspace, told = call.subscribers, call.steps, call.workspace, call.told
+    slots, n_steps, deliveries, wanted = touched.slots, len(steps.end), workspace.deliveries, workspace.wanted
+    live, leaving, publications = call.published.live, call.leaving, workspace.publication
+    most = len(leaving.indices) + steps.end[-1] - steps.first
     for i in range(since[0], len(slots)):
-        slot = slots[i]
+        slot, at = slots[i], since[1]
         if i % AHEAD == 0 or i == since[0]:
-            call.workspace.counts[SEEN] = _ask_for(slots, i, min(i + AHEAD - i % AHEAD, len(slots)), subscribers)
+            workspace.counts[SEEN] = ask_for(slots, i, min(i + AHEAD - i % AHEAD, len(slots)), subscribers)
         since[0] = i
-        if not _may_begin(call, slot):
+        if not _may_begin(subscribers, slot, most, deliveries, told, wanted):
             return False
         row = row_of(subscribers, slot)
-        waiting = copy_found(touched, i, row, call.workspace) if since[1] == 0 else rescan(call, row, since[1] - 1)
-        reached = _take_steps(call, row, waiting, since[1])
-        since[1] = reached if reached < n_steps else 0
-        if reached < n_steps:
+        waiting = rescan(call, row, at - 1) if at > 0 else copy_found(touched, i, row, publications, workspace.directed)
+        at = next_step(row, waiting, at, subscribers, live, steps, leaving, publications)
+        while at < n_steps and told.length[0] + 2 * row.k <= len(told.step):
+            waiting = _take_step(call, row, waiting, at)
+            at = next_step(row, waiting, at + 1, subscribers, live, steps, leaving, publications)
+        _note_gate(row, subscribers.rules.gate, workspace.moved, workspace.n_moved)
+        note_due(subscribers.rules, slot)
+        since[1] = at if at < n_steps else 0
+        if at < n_steps:
+            _may_begin(subscribers, slot, most, deliveries, told, wanted)
             return False
     since[0] = len(slots)
     return True
@@ -392,7 +373,7 @@ def answer(
             return i
         _withdraw(subscribers, slot, workspace)
         refill(subscribers, published, slot, last_step, steps, workspace)
-        _report(bands, slot, turns[slot], steps.offset, recency, workspace, told)
+        _report(bands, slot, turns[slot], steps.offset, recency, workspace.departed, deliveries, told)
         rules.gate[slot] = _gate(bands, slot, settings.keeps, questions.kinds[slot // BLOCK], rules.limit[slot])
         note_due(rules, slot)
     return len(slots)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.band import SIGN, K
@@ -76,6 +77,7 @@ class Waiting(NamedTuple):
 
 @inlined
 def row_of(subscribers: BandSubscribers, slot: int) -> RowView:
+    """What there is to know of the row of a slot."""
     questions, rules, bands, settings, turns = subscribers
     k, sign, depth = bands.head[slot, K], bands.gauge[slot, SIGN], settings.depth[slot]
     capacity = capacity_of(settings.keeps, sign, depth)
@@ -96,22 +98,24 @@ def row_of(subscribers: BandSubscribers, slot: int) -> RowView:
 
 
 @inlined
-def copy_found(touched: Grouped, i: int, row: RowView, workspace: Workspace) -> Waiting:
+def copy_found(touched: Grouped, i: int, row: RowView, publications: Int64s, directed: Floats) -> Waiting:
     """Copy the candidates that the index has found for the i-th touched slot into the working space."""
     lo, hi, n_arrivals = touched.start[i], touched.start[i + 1], 0
     for at in range(lo, hi):
-        workspace.publication[at - lo], workspace.directed[at - lo] = touched.publication[at], touched.directed[at]
+        publications[at - lo], directed[at - lo] = touched.publication[at], touched.directed[at]
         n_arrivals += touched.publication[at] >= 0
     return Waiting(0, n_arrivals, n_arrivals, hi - lo if row.recent else n_arrivals, row.known_gate)
 
 
 @inlined
 def arrive_step(steps: Steps, index: int) -> int:
+    """The step in which a publication arrives."""
     return 0 if len(steps.end) == 1 else index - steps.first
 
 
 @inlined
 def leave_step(steps: Steps, live: Live, leaving: Leaving, index: int) -> int:
+    """The step in which a publication leaves the shared buffer."""
     return 0 if len(steps.end) == 1 else live.stamp[index] - leaving.first_stamp
 
 
@@ -156,15 +160,23 @@ def _expire_step(row: RowView, oldest: int, step: int, steps: Steps) -> int:
 
 
 @inlined
-def next_step(call: Call, row: RowView, waiting: Waiting, step: int) -> int:
+def next_step(
+    row: RowView,
+    waiting: Waiting,
+    step: int,
+    subscribers: BandSubscribers,
+    live: Live,
+    steps: Steps,
+    leaving: Leaving,
+    publications: Int64s,
+) -> int:
     """The first step, from this one on, in which something happens to the row, or the number of steps."""
-    steps, settings, publications = call.steps, call.subscribers.settings, call.workspace.publication
-    following = _expire_step(row, call.subscribers.rules.oldest[row.slot], step, steps)
+    settings = subscribers.settings
+    following = _expire_step(row, subscribers.rules.oldest[row.slot], step, steps)
     if waiting.arrival < waiting.arrivals_end:
         following = min(following, arrive_step(steps, publications[waiting.arrival]))
     if waiting.leaver < waiting.end:
-        index = -1 - publications[waiting.leaver]
-        following = min(following, leave_step(steps, call.published.live, call.leaving, index))
+        following = min(following, leave_step(steps, live, leaving, -1 - publications[waiting.leaver]))
     if row.recent and settings.watch[row.slot] < LARGEST:
         following = min(following, max(step, settings.watch[row.slot] + settings.n_recent + 1 - steps.stamps_end[0]))
     return following
