@@ -208,7 +208,7 @@ class RangesPaint(Engine[Subscriptions, Publications]):
     def _unsubscribe(self, ids: pa.Array) -> pa.Table:
         slots = self._subscribers.rows.roster.ids.find(ids)
         self._quit(slots)
-        self._subscribers.telling.leave(slots)
+        self._subscribers.change_log.leave(slots)
         changes = self._table(self._at())
         self._subscribers.remove(slots)
         return changes
@@ -296,7 +296,7 @@ class RangesPaint(Engine[Subscriptions, Publications]):
 
     def _table(self, at: Int64s) -> pa.Table:
         schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications object"))
-        return self._subscribers.telling.table(schema, self._lexicon.ids, 0, at)
+        return self._subscribers.change_log.table(schema, self._lexicon.ids, 0, at)
 
     def _top(self, ids: pa.Array | None) -> pa.Table:
         rows = self._subscribers.rows
@@ -330,7 +330,7 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         if len(tables["subscriptions"]):
             slots = self._add(unpack(Subscriptions, tables["subscriptions"]))
             self._answer(slots)
-            self._subscribers.telling.discard()
+            self._subscribers.change_log.discard()
             to, delivered = (np.array(tables["delivered"][name], np.int64) for name in ("subscription", "object"))
             self._subscribers.deliveries.add(slots[to], delivered)
         self._painter.costs()
