@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband.kernels.array import Bools, Floats, Int8s, Int64s
-from skyband.topk.score import Score
+from skyband.topk.score import Score, scores
 
 # A distance loses less than sqrt(d) * 2^-537 where squares underflow.
 TINY = 2.0**-500
@@ -143,7 +143,7 @@ def _slack(array: Floats) -> float:
 
 
 def _larger_is_better(kinds: Int8s) -> Bools:
-    return np.isin(kinds, (Kind.HALF_SPACE, Kind.CONE))
+    return np.isin(kinds, scores(lambda form: not form.ascending))
 
 
 def _times(a: Floats, b: Floats) -> Floats:

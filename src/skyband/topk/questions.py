@@ -8,13 +8,10 @@ from skyband.kernels.array import Floats, Int8s, Int64s
 from skyband.kernels.slots import BLOCK, grown
 from skyband.table import Windows
 from skyband.topk.kernels.scan import LARGEST, UNBOUNDED, Rules
-from skyband.topk.kernels.score import Questions
+from skyband.topk.kernels.score import WAYS, Questions
 from skyband.topk.roster import Roster
 from skyband.topk.rows import TopSubscriptions
 from skyband.topk.store import WIDEST
-
-# 1 where smaller scores of a kind are better, -1 where larger ones are.
-WAYS = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
 
 
 class Asked(NamedTuple):

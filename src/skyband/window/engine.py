@@ -11,8 +11,8 @@ from skyband.table.argument import check_choice, check_integer
 from skyband.topk.banded import Banded
 from skyband.topk.cell_store import Shelf
 from skyband.topk.index import ByKind, PointIndex
-from skyband.topk.kernels.score import COSINE
 from skyband.topk.kernels.workspace import Cells
+from skyband.topk.score import scores
 from skyband.window.blocks import BlockIndex
 from skyband.window.grid import GridIndex
 from skyband.window.points import Points
@@ -44,13 +44,14 @@ class Window(Points, Banded[Subscriptions, Publications]):
         return asdict(self.policy) | {"index": self._index_name, "cells": self._cells}
 
     def _make_index(self) -> PointIndex:
-        """The index that was asked for; cosines of long vectors, mostly sparse, have one of their own."""
-        sparse = self._dims > MOST_DENSE
-        if self._index_name == "grid":
-            self._grid = GridIndex(self._dims, None, n_per_dim=self._cells)
-            return ByKind(self._grid, SparseIndex(self._dims) if sparse else BlockIndex(self._dims), (COSINE,))
-        blocks = BlockIndex(self._dims)
-        return ByKind(blocks, SparseIndex(self._dims), (COSINE,)) if sparse else blocks
+        """The index that was asked for; what cells cannot serve and long vectors, mostly sparse, have their own."""
+        blocks, sparse = BlockIndex(self._dims), SparseIndex(self._dims)
+        by_shared = scores(lambda form: form.by_shared_dimensions) if self._dims > MOST_DENSE else []
+        rest = ByKind(blocks, sparse, by_shared) if by_shared else blocks
+        if self._index_name == "blocks":
+            return rest
+        self._grid = GridIndex(self._dims, None, n_per_dim=self._cells)
+        return ByKind(self._grid, rest, scores(lambda form: not form.by_cells))
 
     def _enter(self, slots: Int64s) -> None:
         if self._index is None:

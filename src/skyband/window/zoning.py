@@ -3,7 +3,7 @@
 import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int64s
-from skyband.topk.score import Score
+from skyband.topk.score import FORMS, Score, scores
 from skyband.window.rows import Publications, Subscriptions
 from skyband.zoning.group import Groups
 from skyband.zoning.reach import SLACK, needs, reached
@@ -14,10 +14,9 @@ SHORT = 1e-100
 
 def members(rows: Subscriptions, worst: Floats, until: Int64s) -> Groups:
     """Each subscription as a group; its columns are its point, as a direction for cosine, and its weights."""
-    is_distance = np.isin(rows.score, (Score.EUCLIDEAN, Score.CHEBYSHEV))
-    its = needs(rows.threshold, is_distance, worst, until)
+    its = needs(rows.threshold, np.isin(rows.score, scores(lambda form: form.ascending)), worst, until)
     points, is_short = rows.points.copy(), np.zeros(len(rows.k), np.bool_)
-    is_cosine = rows.score == Score.COSINE
+    is_cosine = np.isin(rows.score, scores(lambda form: form.by_angle))
     points[is_cosine], is_short[is_cosine] = _directions(rows.points[is_cosine])
     need, worst = (np.where(is_short, -np.inf, column) for column in (its.need, its.worst))
     columns = np.column_stack([points, rows.weights])
@@ -38,7 +37,7 @@ def admits(groups: Groups, rows: Publications, now: int) -> Bools:
     """The points that no box rules out."""
     n_dims = rows.points.shape[1]
     columns = rows.points.T
-    if (groups.kind == Score.COSINE).any():
+    if np.isin(groups.kind, scores(lambda form: form.by_angle)).any():
         directions, is_short = _directions(rows.points)
         columns = np.vstack([columns, directions.T, is_short])
 
@@ -46,48 +45,14 @@ def admits(groups: Groups, rows: Publications, now: int) -> Bools:
         if need == -np.inf:
             return np.ones(columns.shape[1], np.bool_)
         (low, weights), high, kind = np.split(groups.low[group], 2), groups.high[group], groups.kind[group]
-        if kind == Score.EUCLIDEAN:
-            return -_euclidean(low, high, columns[:n_dims]) >= need
-        if kind == Score.CHEBYSHEV:
-            return -_chebyshev(low, high, weights, columns[:n_dims]) >= need
-        if kind == Score.SUM:
-            return _largest_sum(low, high, columns[:n_dims]) >= need
-        best = _largest_sum(low, high, columns[n_dims : 2 * n_dims])
+        form = FORMS[Score(kind)]
+        if not form.by_angle:
+            return form.best(low, high, weights, columns[:n_dims]) >= need
+        best = form.best(low, high, weights, columns[n_dims : 2 * n_dims])
         is_possible: Bools = (columns[-1] == 1.0) | (best >= need - SLACK)
         return is_possible
 
     return reached(np.ascontiguousarray(columns), groups, now, test)
-
-
-def _gap(low: float, high: float, values: Floats) -> Floats:
-    """How far values lie outside of an interval."""
-    gap = np.maximum(low - values, values - high)
-    return np.maximum(gap, 0.0, out=gap)
-
-
-def _euclidean(low: Floats, high: Floats, points: Floats) -> Floats:
-    """The least distance to any centre in a box."""
-    total = np.zeros(points.shape[1])
-    for i, values in enumerate(points):
-        gap = _gap(low[i], high[i], values)
-        total += gap * gap
-    return np.sqrt(total)
-
-
-def _chebyshev(low: Floats, high: Floats, weights: Floats, points: Floats) -> Floats:
-    """The least distance to any centre in a box, given the least weights."""
-    largest = np.zeros(points.shape[1])
-    for i, values in enumerate(points):
-        np.maximum(largest, weights[i] * _gap(low[i], high[i], values), out=largest)
-    return largest
-
-
-def _largest_sum(low: Floats, high: Floats, points: Floats) -> Floats:
-    """The largest sum by any weights in a box."""
-    total = np.zeros(points.shape[1])
-    for i, values in enumerate(points):
-        total += np.maximum(low[i] * values, high[i] * values)
-    return total
 
 
 def _directions(vectors: Floats) -> tuple[Floats, Bools]:

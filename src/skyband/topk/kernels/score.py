@@ -1,9 +1,17 @@
-"""Scores of a block of subscriptions for a few publications, and of one subscription for a run of publications.
+"""Scores as compiled: how each kind is computed, which way it is better, and the best that a box allows.
+
+This is the one module whose code depends on the kind of a score; `skyband.topk.score` has the same scores in plain
+Python, and all else that is to be known of them. Kernels elsewhere walk over blocks, cells and trees, and ask here.
 
 A block is `BLOCK` slots of one kind; its numbers lie dimension by dimension, so the inner loops run over contiguous
 slots. What comes out is the *directed* score, smaller is better: the distance (squared for EUCLIDEAN: the root is taken
 of the few that matter), the negated sum, cosine or place-and-words score; +inf where a publication does not match.
 The additions happen in the order of `skyband.topk.score`, so the results are equal to the last bit.
+
+A *bound* is the directed score that no point of a box can fall below, or no centre of a box give a point. It is put
+together as the score is: a term for each dimension, of the best place within the sides, joined in the order of
+dimensions. Rounding is monotone, so each step of the bound is at most the same step of the score, to the last bit.
+Cosines are bounded by unit vectors, with a margin for their rounding.
 
 Inner loops run over slices by an index that starts at 0: the compiler cannot see that `block * BLOCK + i` is not
 negative, checks each access for Python's indexing from the end, and does not vectorise.
@@ -22,6 +30,14 @@ CHEBYSHEV = 1
 SUM = 2
 COSINE = 3
 PLACE = 4
+
+# For each kind, 1 where smaller scores are better and -1 where larger ones are; kernels ask `direction`.
+WAYS = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
+
+# Cosines of unit vectors are at most 1, and a bound on one may be off by a few units in the last place.
+MARGIN = 1e-12
+# Below this length products of two lengths leave the normal numbers, and nothing is known of the rounding.
+TINY = 1e-140
 
 
 class Questions(NamedTuple):
@@ -68,6 +84,33 @@ def raw_score(kind: int, directed: float) -> float:
 def direction(kind: int) -> float:
     """1 where smaller scores are better, -1 where larger ones are."""
     return 1.0 if kind <= CHEBYSHEV else -1.0
+
+
+@inlined
+def has_cells(kind: int) -> bool:
+    """Whether the sides of a cell say anything about the score of a point in it."""
+    return kind <= SUM
+
+
+@inlined
+def has_weights(kind: int) -> bool:
+    """Whether a subscription has weights beside its centre."""
+    return kind == CHEBYSHEV
+
+
+@inlined
+def has_lengths(kind: int) -> bool:
+    """Whether the lengths of vectors matter."""
+    return kind == COSINE
+
+
+@inlined
+def has_corner(kind: int) -> bool:
+    """Whether the best score lies in a corner of space and not at a centre, so that boxes without sides bound nothing.
+
+    Weights are then where the centre would be.
+    """
+    return kind == SUM
 
 
 @inlined
@@ -121,36 +164,84 @@ def unsay(contents: Contents, publication: int, said: Floats) -> None:
 
 
 @inlined
-def _score_points(
-    kind: int,
-    centre: Floats,
-    weight: Floats,
-    norm: Floats,
-    contents: Contents,
-    publication: int,
-    directed: Floats,
+def score_seats(
+    kind: int, n: int, centre: Floats, weight: Floats, norm: Floats, point: Floats, length: float, directed: Floats
 ) -> None:
-    for i in range(BLOCK):
+    """Directed scores of a point for n subscriptions that lie dimension by dimension; `length` is that of the point."""
+    for i in range(n):
         directed[i] = 0.0
-    for j in range(len(centre)):
-        x = contents.point[j, publication]
+    for j in range(len(point)):
+        x, c = point[j], centre[j]
         if kind == EUCLIDEAN:
-            for i in range(BLOCK):
-                difference = x - centre[j, i]
+            for i in range(n):
+                difference = x - c[i]
                 directed[i] += difference * difference
         elif kind == CHEBYSHEV:
-            for i in range(BLOCK):
-                directed[i] = max(directed[i], weight[j, i] * abs(x - centre[j, i]))
+            w = weight[j]
+            for i in range(n):
+                directed[i] = max(directed[i], w[i] * abs(x - c[i]))
         else:
-            for i in range(BLOCK):
-                directed[i] += centre[j, i] * x
+            for i in range(n):
+                directed[i] += c[i] * x
     if kind == SUM:
-        for i in range(BLOCK):
+        for i in range(n):
             directed[i] = -directed[i]
     elif kind == COSINE:
-        for i in range(BLOCK):
-            lengths = norm[i] * contents.norm[publication]
+        for i in range(n):
+            lengths = norm[i] * length
             directed[i] = -(directed[i] / lengths) if lengths > 0.0 else -0.0
+
+
+@inlined
+def bound_boxes(
+    kind: int, n: int, low: Floats, high: Floats, weight: Floats, point: Floats, length: float, bound: Floats
+) -> None:
+    """For each of n boxes of centres the least directed score that one of them can give a point.
+
+    `weight` has the least weights of each box. For COSINE the boxes are of unit vectors, and `length` is the point's.
+    """
+    for i in range(n):
+        bound[i] = 0.0
+    for j in range(len(point)):
+        x = point[j]
+        below, above = low[j], high[j]
+        if kind == EUCLIDEAN:
+            for i in range(n):
+                gap = max(max(below[i] - x, x - above[i]), 0.0)
+                bound[i] += gap * gap
+        elif kind == CHEBYSHEV:
+            least = weight[j]
+            for i in range(n):
+                bound[i] = max(bound[i], least[i] * max(max(below[i] - x, x - above[i]), 0.0))
+        else:
+            for i in range(n):
+                bound[i] += max(below[i] * x, above[i] * x)
+    if kind == SUM:
+        for i in range(n):
+            bound[i] = -bound[i]
+    elif kind == COSINE:
+        for i in range(n):
+            bound[i] = -(bound[i] / length) - MARGIN if length > TINY else -np.inf
+
+
+@inlined
+def term(kind: int, centre: float, weight: float, start: float, end: float) -> float:
+    """The least that one dimension contributes to the directed score of a point between two edges.
+
+    Only for a kind that has cells.
+    """
+    if kind == SUM:
+        if centre == 0.0:
+            return 0.0
+        return -(centre * (end if centre > 0.0 else start))
+    gap = max(0.0, max(start - centre, centre - end))
+    return gap * gap if kind == EUCLIDEAN else weight * gap
+
+
+@inlined
+def joined(kind: int, bound: float, part: float) -> float:
+    """A bound of some dimensions with the term of one more."""
+    return max(bound, part) if kind == CHEBYSHEV else bound + part
 
 
 @kernel
@@ -176,6 +267,69 @@ def _score_places(
             if relevance >= 0.0:
                 directed[i] = place_score(alpha[i], x - centre[0, i], y - centre[1, i], diagonal, relevance)
     unsay(contents, publication, said)
+
+
+@inlined
+def _sum_of_squares(centre: Floats, points: Floats, at: int) -> float:
+    total = 0.0
+    for j in range(len(centre)):
+        difference = points[at, j] - centre[j]
+        total += difference * difference
+    return total
+
+
+@inlined
+def _largest_difference(centre: Floats, weight: Floats, points: Floats, at: int) -> float:
+    largest = 0.0
+    for j in range(len(centre)):
+        largest = max(largest, weight[j] * abs(points[at, j] - centre[j]))
+    return largest
+
+
+@inlined
+def _weighted_sum(centre: Floats, points: Floats, at: int) -> float:
+    total = 0.0
+    for j in range(len(centre)):
+        total += centre[j] * points[at, j]
+    return total
+
+
+@inlined
+def score_row(kind: int, centre: Floats, weight: Floats, points: Floats, at: int) -> float:
+    """The directed score of a row of points for one subscription, of a kind that has cells.
+
+    One loop to a function: with calls to `score_pair` in its place, the 9 nearest of 40,000 points in 4 dimensions took
+    9.6 µs to find instead of 5.0.
+    """
+    if kind == EUCLIDEAN:
+        return _sum_of_squares(centre, points, at)
+    if kind == CHEBYSHEV:
+        return _largest_difference(centre, weight, points, at)
+    return -_weighted_sum(centre, points, at)
+
+
+@inlined
+def score_listed(
+    kind: int, centre: Floats, weight: Floats, norm: Floats, slot: int, point: Floats, length: float
+) -> float:
+    """The directed score of one point for a slot whose numbers are a row of `centre` and of `weight`."""
+    directed = 0.0
+    if kind == EUCLIDEAN:
+        for j in range(len(point)):
+            difference = point[j] - centre[slot, j]
+            directed += difference * difference
+    elif kind == CHEBYSHEV:
+        for j in range(len(point)):
+            directed = max(directed, weight[slot, j] * abs(point[j] - centre[slot, j]))
+    else:
+        for j in range(len(point)):
+            directed += centre[slot, j] * point[j]
+        if kind == SUM:
+            directed = -directed
+        else:
+            lengths = norm[slot] * length
+            directed = -(directed / lengths) if lengths > 0.0 else -0.0
+    return directed
 
 
 @inlined
@@ -229,7 +383,8 @@ def score_tile(
     centre, weight = questions.centre[block], questions.weight[block]
     norm = questions.norm[block * BLOCK : (block + 1) * BLOCK]
     for row in range(hi - lo):
-        _score_points(kind, centre, weight, norm, contents, lo + row, directed[row])
+        point, length = contents.point[:, lo + row], contents.norm[lo + row]
+        score_seats(kind, BLOCK, centre, weight, norm, point, length, directed[row])
 
 
 @kernel
