@@ -15,7 +15,10 @@ from skyband.topk.store import WIDEST
 
 
 class Asked(NamedTuple):
-    """Subscriptions as the kernels want them: kinds and vectors by row, terms as lists laid end to end."""
+    """Subscriptions as the kernels want them: kinds and vectors by row, terms as lists laid end to end.
+
+    `sphere` is (coordinate, row), where some of them are places on Earth.
+    """
 
     kinds: Int8s
     points: Floats
@@ -26,6 +29,7 @@ class Asked(NamedTuple):
     offsets: Int64s
     terms: Int64s
     term_weights: Floats
+    sphere: Floats | None = None
 
 
 def _no_questions(dims: int, weighted_dims: int) -> Questions:
@@ -107,6 +111,8 @@ class Inquiry:
         into.terms[self._n_terms : end] = asked.terms
         into.term_weights[self._n_terms : end] = asked.term_weights
         self._n_terms = end
+        if asked.sphere is not None:
+            into.sphere[block, :, i] = asked.sphere.T
 
     def _reserve_questions(self, asked: Asked) -> Questions:
         slots = self.roster.slots
@@ -118,8 +124,14 @@ class Inquiry:
             name: grown(getattr(before, name), slots.n_slots)
             for name in ("norm", "alpha", "signature", "term_start", "term_count")
         }
+        sphere = before.sphere
+        if asked.sphere is not None and not len(sphere):
+            sphere = np.zeros((0, len(asked.sphere), BLOCK))
+        if asked.sphere is not None or len(sphere):
+            sphere = grown(sphere, slots.n_blocks)
         self.questions = before._replace(
             kinds=slots.kinds,
+            sphere=sphere,
             centre=grown(before.centre, slots.n_blocks),
             weight=grown(before.weight, slots.n_blocks),
             terms=grown(before.terms, n_terms),

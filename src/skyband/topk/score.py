@@ -13,7 +13,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from skyband.kernels.array import Bools, Floats
+from skyband.topk.great_circle import great_circle, is_place
 from skyband.topk.kernels import score as compiled
+from skyband.topk.kernels.sphere import EARTH_RADIUS, SLACK
 
 
 class Score(IntEnum):
@@ -23,6 +25,7 @@ class Score(IntEnum):
     CHEBYSHEV = compiled.CHEBYSHEV
     SUM = compiled.SUM
     COSINE = compiled.COSINE
+    GEODESIC = compiled.GEODESIC
 
 
 def euclidean(centre: Sequence[float], point: Sequence[float]) -> float:
@@ -64,6 +67,11 @@ def cosine(vector: Sequence[float], point: Sequence[float]) -> float:
     return weighted_sum(vector, point) / lengths if lengths > 0.0 else 0.0
 
 
+def geodesic(centre: Sequence[float], point: Sequence[float]) -> float | None:
+    """Distance along the surface of the Earth in metres, None where the point is no place; smaller is better."""
+    return great_circle(centre, point) if is_place(point) else None
+
+
 class Form(ABC):
     """What is to be known of one score.
 
@@ -71,7 +79,8 @@ class Form(ABC):
     of point and weights; one with a point has a place, and `weighs` says that it has weights beside. `by_angle` says
     that only directions matter. `region` is the shape of what reaches a threshold, as covering names it. `by_cells`
     says that a grid of cells can serve it, and `by_shared_dimensions` that the index of long sparse vectors can; blocks
-    and brute force serve all.
+    and brute force serve all. One that is `on_sphere` takes places on Earth, longitude and latitude in degrees: the
+    indexes are given points of the unit sphere, and the squares of the chords between them as for `euclidean`.
     """
 
     score: ClassVar[Score]
@@ -79,9 +88,10 @@ class Form(ABC):
     vector: ClassVar[Literal["point", "weights", "either"]]
     weighs: ClassVar[bool] = False
     by_angle: ClassVar[bool] = False
-    region: ClassVar[Literal["ball", "box", "half_space", "cone"]]
+    region: ClassVar[Literal["ball", "box", "half_space", "cone", "cap"]]
     by_cells: ClassVar[bool] = True
     by_shared_dimensions: ClassVar[bool] = False
+    on_sphere: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -105,7 +115,8 @@ class Form(ABC):
     def best(self, low: Floats, high: Floats, weights: Floats, points: Floats) -> Floats:
         """How good any centre in a box can find points, each a column; larger is better, also for distances.
 
-        `weights` are the least ones in the box. No point is better than that to the last bit, see `zoning.reach`.
+        `weights` are the least ones in the box. No point is better than that to the last bit, see `zoning.reach`. Of
+        a score that is on the sphere, box and points are as well.
         """
 
     def reaches(self, scores: Floats, thresholds: Floats) -> Bools:
@@ -222,7 +233,33 @@ class Cosine(Form):
         return _largest_sum(low, high, points)
 
 
-FORMS: dict[Score, Form] = {form.score: form for form in (Euclidean(), Chebyshev(), Sum(), Cosine())}
+class Geodesic(Form):
+    """Distance along the surface of the Earth in metres; smaller is better. Points that are no places have none."""
+
+    score = Score.GEODESIC
+    ascending = True
+    vector = "point"
+    region = "cap"
+    on_sphere = True
+
+    def of(self, centre: Sequence[float], weights: Sequence[float], point: Sequence[float]) -> float | None:
+        return geodesic(centre, point)
+
+    def of_all(self, centres: Floats, weights: Floats, points: Floats) -> Floats:
+        if centres.shape[-1] != 2:
+            return np.full(np.broadcast_shapes(centres.shape, points.shape)[:-1], np.inf)
+        (east, up), (x, y) = (np.radians(np.moveaxis(places, -1, 0)) for places in (centres, points))
+        half = np.sin((y - up) / 2) ** 2 + np.cos(y) * np.cos(up) * np.sin((x - east) / 2) ** 2
+        distances: Floats = 2.0 * EARTH_RADIUS * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0)))
+        return np.where(np.isfinite(distances), distances, np.inf)
+
+    def best(self, low: Floats, high: Floats, weights: Floats, points: Floats) -> Floats:
+        """Chords are measured up to a quarter of the circumference; what is farther is not told apart."""
+        chords = np.sqrt(np.minimum(_squares(low, high, points), 2.0))
+        return -2.0 * EARTH_RADIUS * (1.0 - SLACK) * np.arcsin(chords / 2.0)
+
+
+FORMS: dict[Score, Form] = {form.score: form for form in (Euclidean(), Chebyshev(), Sum(), Cosine(), Geodesic())}
 
 
 def scores(test: Callable[[Form], bool]) -> list[Score]:

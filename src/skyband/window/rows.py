@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.array import Bools, Floats, Int8s, Int64s
 from skyband.table.identity import unique_ids
 from skyband.table.instant import instants
 from skyband.table.scalar import filled, null_mask, texts
@@ -119,11 +119,22 @@ def _check_vectors(sieve: Sieve, score: Int8s, points: Lists, weights: Lists) ->
             sieve.reject(at & points.null, "point", f"{name} needs a point")
         else:
             sieve.reject(at & weights.null, "weights", f"{name} needs weights")
+        if form.on_sphere:
+            _check_places(sieve, at, name, points)
         if form.weighs:
             negative = any_of(weights.rows, weights.values < 0, sieve.n_rows) & at
             sieve.reject(negative, "weights", f"{name} weights must not be negative")
     uneven = ~points.null & ~weights.null & (points.lengths != weights.lengths)
     sieve.reject(uneven, "weights", "weights must hold as many numbers as point")
+
+
+def _check_places(sieve: Sieve, at: Bools, name: str, points: Lists) -> None:
+    """A place is a longitude and a latitude, and nothing else."""
+    sieve.reject(at & (points.lengths != 2), "point", f"{name} needs a longitude and a latitude")
+    limits = np.where(np.arange(len(points.values)) == points.offsets[points.rows], 180.0, 90.0)
+    outside = any_of(points.rows, ~(np.abs(points.values) <= limits), sieve.n_rows)
+    reason = f"{name} needs a longitude from -180 to 180 and a latitude from -90 to 90"
+    sieve.reject(at & outside, "point", reason)
 
 
 def _matrices(sieve: Sieve, score: Int8s, points: Lists, weights: Lists, dims: int) -> tuple[Floats, Floats]:

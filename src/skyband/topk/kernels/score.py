@@ -24,15 +24,17 @@ import numpy as np
 from skyband.kernels.array import Floats, Int8s, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.slots import BLOCK
+from skyband.topk.kernels.sphere import QUARTER, SLACK, directed_between, directed_within, metres
 
 EUCLIDEAN = 0
 CHEBYSHEV = 1
 SUM = 2
 COSINE = 3
 PLACE = 4
+GEODESIC = 5
 
 # For each kind, 1 where smaller scores are better and -1 where larger ones are; kernels ask `direction`.
-WAYS = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
+WAYS = np.array([1.0, 1.0, -1.0, -1.0, -1.0, 1.0])
 
 # Cosines of unit vectors are at most 1, and a bound on one may be off by a few units in the last place.
 MARGIN = 1e-12
@@ -44,7 +46,8 @@ class Questions(NamedTuple):
     """What subscriptions ask. Arrays that a family has no use for are empty.
 
     `centre` and `weight` are (block, dimension, slot within block); `norm` and `alpha` are by slot, as are `signature`
-    (a bit for each term, hashed), `term_start` and `term_count`, which point into `terms` and `term_weights`.
+    (a bit for each term, hashed), `term_start` and `term_count`, which point into `terms` and `term_weights`. `sphere`
+    is (block, coordinate, slot within block): where a centre that is a place on Earth lies on the unit sphere.
     """
 
     kinds: Int8s
@@ -57,10 +60,14 @@ class Questions(NamedTuple):
     term_count: Int64s
     terms: Int64s
     term_weights: Floats
+    sphere: Floats = np.zeros((0, 3, BLOCK))
 
 
 class Contents(NamedTuple):
-    """What publications say, in order of arrival: `point` is (dimension, publication), the rest by publication."""
+    """What publications say, in order of arrival: `point` is (dimension, publication), the rest by publication.
+
+    `sphere` is (coordinate, publication), with no publication in it unless a subscription asks for places on Earth.
+    """
 
     point: Floats
     norm: Floats
@@ -70,6 +77,7 @@ class Contents(NamedTuple):
     terms: Int64s
     term_weights: Floats
     diagonal: float
+    sphere: Floats = np.zeros((3, 0))
 
 
 @inlined
@@ -77,19 +85,27 @@ def raw_score(kind: int, directed: float) -> float:
     """The score a user sees."""
     if kind == EUCLIDEAN:
         return np.sqrt(directed)
+    if kind == GEODESIC:
+        return metres(directed)
     return directed if kind == CHEBYSHEV else -directed
 
 
 @inlined
 def direction(kind: int) -> float:
     """1 where smaller scores are better, -1 where larger ones are."""
-    return 1.0 if kind <= CHEBYSHEV else -1.0
+    return 1.0 if kind <= CHEBYSHEV or kind == GEODESIC else -1.0
 
 
 @inlined
 def has_cells(kind: int) -> bool:
     """Whether the sides of a cell say anything about the score of a point in it."""
-    return kind <= SUM
+    return kind <= SUM or kind == GEODESIC
+
+
+@inlined
+def on_sphere(kind: int) -> bool:
+    """Whether points and centres are those of `sphere`."""
+    return kind == GEODESIC
 
 
 @inlined
@@ -118,7 +134,7 @@ def gate_of(kind: int, key: float) -> float:
     """A bound on directed scores that no candidate with this key, or a better one, exceeds."""
     if kind == EUCLIDEAN:
         return key * key * (1.0 + 1e-14) + 1e-300 if key >= 0.0 else -np.inf
-    return key
+    return directed_within(key) if kind == GEODESIC else key
 
 
 @inlined
@@ -235,12 +251,17 @@ def term(kind: int, centre: float, weight: float, start: float, end: float) -> f
             return 0.0
         return -(centre * (end if centre > 0.0 else start))
     gap = max(0.0, max(start - centre, centre - end))
-    return gap * gap if kind == EUCLIDEAN else weight * gap
+    return weight * gap if kind == CHEBYSHEV else gap * gap
 
 
 @inlined
 def joined(kind: int, bound: float, part: float) -> float:
-    """A bound of some dimensions with the term of one more."""
+    """A bound of some dimensions with the term of one more.
+
+    Chords bound arcs up to a quarter of the circumference; what is farther is not told apart.
+    """
+    if kind == GEODESIC:
+        return min(bound + part, QUARTER - SLACK)
     return max(bound, part) if kind == CHEBYSHEV else bound + part
 
 
@@ -305,6 +326,8 @@ def score_row(kind: int, centre: Floats, weight: Floats, points: Floats, at: int
         return _sum_of_squares(centre, points, at)
     if kind == CHEBYSHEV:
         return _largest_difference(centre, weight, points, at)
+    if kind == GEODESIC:
+        return directed_between(points[at, 0], points[at, 1], points[at, 2], centre[0], centre[1], centre[2])
     return -_weighted_sum(centre, points, at)
 
 
@@ -341,8 +364,13 @@ def score_pair(
     point: Floats,
     point_norm: float,
 ) -> float:
-    """The directed score of one point for one subscription, both vectors given by dimension; not for PLACE."""
+    """The directed score of one point for one subscription, both vectors given by dimension; not for PLACE.
+
+    For GEODESIC they are points of the sphere.
+    """
     directed = 0.0
+    if kind == GEODESIC:
+        return directed_between(point[0], point[1], point[2], centre[0], centre[1], centre[2])
     if kind == EUCLIDEAN:
         for j in range(len(point)):
             difference = point[j] - centre[j]
@@ -359,6 +387,24 @@ def score_pair(
             lengths = norm * point_norm
             directed = -(directed / lengths) if lengths > 0.0 else -0.0
     return directed
+
+
+@inlined
+def _score_globe(centre: Floats, sphere: Floats, lo: int, hi: int, directed: Floats) -> None:
+    """Directed distances of the publications lo to hi from the slots of a block, a row of `directed` each."""
+    front, east, up = centre[0], centre[1], centre[2]
+    for row in range(hi - lo):
+        x, y, z, into = sphere[0, lo + row], sphere[1, lo + row], sphere[2, lo + row], directed[row]
+        for i in range(BLOCK):
+            into[i] = directed_between(x, y, z, front[i], east[i], up[i])
+
+
+@inlined
+def _globe_run(x: float, y: float, z: float, sphere: Floats, lo: int, hi: int, directed: Floats) -> None:
+    """Directed distances of the publications lo to hi from one point of the sphere."""
+    fronts, easts, ups = sphere[0, lo:hi], sphere[1, lo:hi], sphere[2, lo:hi]
+    for p in range(hi - lo):
+        directed[p] = directed_between(fronts[p], easts[p], ups[p], x, y, z)
 
 
 @kernel
@@ -379,6 +425,9 @@ def score_tile(
     if kind == PLACE:
         for row in range(hi - lo):
             _score_places(questions, block, contents, lo + row, said, directed[row])
+        return
+    if kind == GEODESIC:
+        _score_globe(questions.sphere[block], contents.sphere, lo, hi, directed)
         return
     centre, weight = questions.centre[block], questions.weight[block]
     norm = questions.norm[block * BLOCK : (block + 1) * BLOCK]
@@ -402,6 +451,11 @@ def score_run(
     kind = questions.kinds[block]
     if kind == PLACE:
         _place_run(questions, slot, contents, lo, hi, said, directed)
+        return
+    if kind == GEODESIC:
+        centres = questions.sphere
+        x, y, z = centres[block, 0, i], centres[block, 1, i], centres[block, 2, i]
+        _globe_run(x, y, z, contents.sphere, lo, hi, directed)
         return
     for p in range(hi - lo):
         directed[p] = 0.0
