@@ -75,6 +75,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._n_searches, self._n_searched = 1, self.first_search_cost
         self._priced_at = float(self.first_search_cost)
         self._shelf = Shelf(0)
+        self._sphere_shelf = Shelf(0)
         bounds = self.settings.bounds
         self._catalogue = Catalogue((bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max))
         self._desk = Desk(
@@ -87,6 +88,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             memory=make_memory(initial(64)),
             shelves=self._shelf.shelves,
             frontier=self._shelf.frontier,
+            sphere_shelves=self._sphere_shelf.shelves,
+            sphere_frontier=self._sphere_shelf.frontier,
             pages=self._catalogue.pages,
             lookup=self._catalogue.lookup,
             cells=Cells(False, self._shelf.shelves.grid, np.zeros(0), np.zeros(0)),
@@ -178,6 +181,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             heap=desk.heap if most <= len(desk.heap.keys) else make_heap(2 * most),
             shelves=self._shelf.shelves,
             frontier=self._shelf.frontier,
+            sphere_shelves=self._sphere_shelf.shelves,
+            sphere_frontier=self._sphere_shelf.frontier,
             pages=self._catalogue.pages,
             lookup=self._catalogue.lookup,
             moved=grown(desk.moved, n_touched),
@@ -308,9 +313,10 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         for name, n in zip(COUNTS, counts[: len(COUNTS)], strict=True):
             self._counters[name] += int(n)
         counts[:] = 0
-        shelved, listed = self._shelf.counts, self._catalogue.counts
-        self._n_searched += int(shelved[:CALLS].sum()) + ENTRIES_A_MESSAGE * int(listed[SEARCH_SCORED])
-        for searched in (shelved, listed):
+        shelved, on_sphere, listed = self._shelf.counts, self._sphere_shelf.counts, self._catalogue.counts
+        self._n_searched += int(shelved[:CALLS].sum() + on_sphere[:CALLS].sum())
+        self._n_searched += ENTRIES_A_MESSAGE * int(listed[SEARCH_SCORED])
+        for searched in (shelved, on_sphere, listed):
             self._counters["scored"] += int(searched[SEARCH_SCORED])
             self._n_searches += int(searched[CALLS])
             searched[:] = 0

@@ -42,6 +42,7 @@ from skyband.topk.kernels.score import (
     has_corner,
     has_weights,
     joined,
+    on_sphere,
     raw_score,
     score_row,
     score_run,
@@ -357,7 +358,7 @@ def search(
 ) -> int:
     """Put what is asked for into the heap, by index into the store and best first; returns how many there are.
 
-    The shelves have everything that is stored, and `heap` room for `ask.want`.
+    The shelves have everything that is stored, on the sphere if the score is, and `heap` room for `ask.want`.
     """
     frontier.counts[CALLS] += 1
     if ask.want <= 0:
@@ -367,7 +368,8 @@ def search(
     if not has_cells(kind) or len(shelves.cells) == 1 or ask.hi - live.head <= shelves.plain:
         n_kept = _look_at_all(kind, questions, published, ask, frontier, heap)
     else:
-        centre, weight, centres, weights = frontier.centre, frontier.weight, questions.centre, questions.weight
+        centre, weight, weights = frontier.centre, frontier.weight, questions.weight
+        centres = questions.sphere if on_sphere(kind) else questions.centre
         for j in range(len(centre)):
             centre[j] = centres[block, j, i]
             weight[j] = weights[block, j, i] if has_weights(kind) else 0.0

@@ -36,7 +36,7 @@ from skyband.topk.kernels.cell_index import cell_band
 from skyband.topk.kernels.deliveries import Memory, has_room, recalls, remember
 from skyband.topk.kernels.refill import capacity_of, cut_of, follow_chance, follow_recent, n_within, position_of, refill
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Rules, Steps
-from skyband.topk.kernels.score import direction, gate_of, has_cells, raw_score, score_run
+from skyband.topk.kernels.score import direction, gate_of, has_cells, on_sphere, raw_score, score_run
 from skyband.topk.kernels.workspace import (
     BEST,
     CANDIDATES,
@@ -113,7 +113,7 @@ def _follow_cells(party: Party, slot: int, desk: Desk) -> None:
     cells, questions, gate = desk.cells, party.questions, party.rules.gate[slot]
     block, i, kind = slot // BLOCK, slot % BLOCK, questions.kinds[slot // BLOCK]
     inner, outer = cells.inner[slot], cells.outer[slot]
-    if not has_cells(kind) or inner <= gate < outer:
+    if not has_cells(kind) or on_sphere(kind) or inner <= gate < outer:
         return
     if inner <= outer:
         desk.counts[CELL_UPDATES] += 1

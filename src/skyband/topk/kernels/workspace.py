@@ -107,7 +107,8 @@ class Cells(NamedTuple):
 class Desk(NamedTuple):
     """Working space: weights by term, scores of everything stored, the candidates of a slot, a heap, who departed.
 
-    Points are searched for in `shelves`, messages in `pages`, with working space of their own each.
+    Points are searched for in `shelves`, places on Earth in `sphere_shelves`, messages in `pages`, with working space
+    of their own each.
     `moved` lists the slots whose gate has moved, `n_moved[0]` of them; `counts` adds up what the work has cost.
     `wanted` says how much room is needed to go on, by the names above, where a kernel stopped for want of it.
     """
@@ -121,6 +122,8 @@ class Desk(NamedTuple):
     memory: Memory
     shelves: Shelves
     frontier: Frontier
+    sphere_shelves: Shelves
+    sphere_frontier: Frontier
     pages: Pages
     lookup: Lookup
     cells: Cells
