@@ -72,7 +72,7 @@ spark: {spark.driver.memory: 4g, spark.ui.enabled: true}
         ({"zones": True}, "zones is an integer from 1 to 1024, not True."),
         ({"batch": "many"}, "batch is an integer from 1 to 10000000, not 'many'."),
         ({"trigger": "-1"}, "trigger is a time such as 1s or 500ms, not '-1'."),
-        ({"bounds": [0, 0, 1]}, "bounds are four numbers, x_min, y_min, x_max and y_max"),
+        ({"bounds": [0, 0, 1]}, "bounds are four numbers, x_min, y_min, x_max and y_max, or geographic"),
         ({"bounds": [1, 0, 0, 1]}, "bounds are four numbers"),
         ({"ids": "numbers"}, "ids.publications is text or integers, not 'numbers'."),
         ({"ids": {"people": "text"}}, "ids has no key 'people'."),

@@ -11,8 +11,8 @@ import pytest
 import skyband
 from skyband.contract.registry import engines
 from skyband.covering.region import Kind, bounding_boxes, contains, make_regions
+from skyband.kernels.earth import HALF_CIRCUMFERENCE
 from skyband.topk.great_circle import great_circle
-from skyband.topk.kernels.sphere import HALF_CIRCUMFERENCE
 
 EXACT = [engine.name for engine in engines() if engine.family == "window" and engine.exact]
 SCORES = ["geodesic", "geodesic", "geodesic", "euclidean", "sum", "cosine", "chebyshev"]

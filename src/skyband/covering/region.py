@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband.kernels.array import Bools, Floats, Int8s, Int64s
-from skyband.topk.kernels.sphere import EARTH_RADIUS, unit_vectors
+from skyband.kernels.earth import EARTH_RADIUS
+from skyband.kernels.sphere import unit_vectors
 from skyband.topk.score import Score, scores
 
 # A distance loses less than sqrt(d) * 2^-537 where squares underflow.
@@ -296,7 +297,8 @@ def _cap_in_cap(a: Regions, b: Regions, _: Box) -> Bools:
     chord, opposite = (np.minimum(np.sqrt((side * side).sum(axis=0)), 2.0) for side in (here - there, here + there))
     near, far = 2.0 * np.arcsin(chord / 2.0), np.pi - 2.0 * np.arcsin(opposite / 2.0)
     apart = EARTH_RADIUS * np.where(chord <= opposite, near, far)
-    return (apart + b.thresholds) * (1.0 + GROWN) + METRES <= a.thresholds
+    held: Bools = (apart + b.thresholds) * (1.0 + GROWN) + METRES <= a.thresholds
+    return held
 
 
 def _ball_in_half_space(a: Regions, b: Regions, box: Box) -> Bools:

@@ -76,8 +76,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._priced_at = float(self.first_search_cost)
         self._shelf = Shelf(0)
         self._sphere_shelf = Shelf(0)
-        bounds = self.settings.bounds
-        self._catalogue = Catalogue((bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max))
+        self._catalogue = Catalogue(self.settings.bounds.flat)
         self._desk = Desk(
             said=np.zeros(1),
             run=np.zeros(1),

@@ -1,4 +1,4 @@
-"""Distance on Earth in plain Python: the twin of `skyband.topk.kernels.sphere`, by the same operations.
+"""Distance on Earth in plain Python: the twin of `skyband.kernels.sphere`, by the same operations.
 
 Places are longitude and latitude in degrees, on a sphere of the Earth's mean radius.
 """
@@ -6,7 +6,8 @@ Places are longitude and latitude in degrees, on a sphere of the Earth's mean ra
 import math
 from collections.abc import Sequence
 
-from skyband.topk.kernels.sphere import ARCSINE, COSINE, EARTH_RADIUS, LARGE, RADIAN, ROOT_OF_2, SINE
+from skyband.kernels.earth import EARTH_RADIUS
+from skyband.kernels.sphere import ARCSINE, COSINE, LARGE, RADIAN, ROOT_OF_2, SINE
 
 
 def _series(coefficients: Sequence[float], x: float) -> float:

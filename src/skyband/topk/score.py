@@ -13,9 +13,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from skyband.kernels.array import Bools, Floats
+from skyband.kernels.earth import EARTH_RADIUS
+from skyband.kernels.sphere import SLACK
 from skyband.topk.great_circle import great_circle, is_place
 from skyband.topk.kernels import score as compiled
-from skyband.topk.kernels.sphere import EARTH_RADIUS, SLACK
 
 
 class Score(IntEnum):

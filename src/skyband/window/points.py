@@ -4,7 +4,7 @@ import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.slots import BLOCK
-from skyband.topk.kernels.sphere import unit_vectors
+from skyband.kernels.sphere import unit_vectors
 from skyband.topk.questions import Asked
 from skyband.topk.score import scores
 from skyband.topk.skeleton import Continuous

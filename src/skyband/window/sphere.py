@@ -1,17 +1,17 @@
 """Great-circle distances for an index of Euclidean distances: places on Earth are points of the unit sphere to it.
 
 The index knows the squares of chords, and finds whoever is within a gate by them. What it finds is measured along the
-surface then; the two differ beyond a quarter of the circumference, see `skyband.topk.kernels.sphere`.
+surface then; the two differ beyond a quarter of the circumference, see `skyband.kernels.sphere`.
 """
 
 import numpy as np
 
 from skyband.kernels.array import Floats, Int8s, Int64s
 from skyband.kernels.slots import grown
+from skyband.kernels.sphere import squares_within, unit_vectors
 from skyband.topk.index import PointIndex
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import EUCLIDEAN, Contents
-from skyband.topk.kernels.sphere import squares_within, unit_vectors
 from skyband.window.kernels.sphere import measure
 
 

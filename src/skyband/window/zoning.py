@@ -3,7 +3,8 @@
 import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int64s
-from skyband.topk.kernels.sphere import EARTH_RADIUS, unit_vectors
+from skyband.kernels.earth import EARTH_RADIUS
+from skyband.kernels.sphere import unit_vectors
 from skyband.topk.score import FORMS, Score, scores
 from skyband.window.rows import Publications, Subscriptions
 from skyband.zoning.group import Groups
@@ -53,7 +54,7 @@ def admits(groups: Groups, rows: Publications, now: int) -> Bools:
     parts = [rows.points.T]
     if any(form.by_angle for form in forms.values()):
         directions, is_short = _directions(rows.points)
-        parts += [directions.T, is_short[None]]
+        parts += [directions.T, is_short[None].astype(np.float64)]
     if any(form.on_sphere for form in forms.values()):
         parts.append(unit_vectors(rows.points))
 

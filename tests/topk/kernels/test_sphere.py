@@ -6,17 +6,10 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
+from skyband.kernels.earth import EARTH_RADIUS, HALF_CIRCUMFERENCE
+from skyband.kernels.sphere import directed_between, directed_within, metres, squares_within, unit_vectors
 from skyband.topk.great_circle import great_circle
 from skyband.topk.kernels.score import GEODESIC, WAYS, direction, gate_of, joined, term
-from skyband.topk.kernels.sphere import (
-    EARTH_RADIUS,
-    HALF_CIRCUMFERENCE,
-    directed_between,
-    directed_within,
-    metres,
-    squares_within,
-    unit_vectors,
-)
 from skyband.topk.score import FORMS, Score
 
 Place = tuple[float, float]

@@ -25,7 +25,7 @@ from skyband.topk.kernels.band import (
 from skyband.topk.kernels.cpm import Ask, search
 from skyband.topk.kernels.deliveries import Memory
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Rules, Steps
-from skyband.topk.kernels.score import PLACE, direction, on_sphere, raw_score, score_run
+from skyband.topk.kernels.score import direction, has_words, on_sphere, raw_score, score_run
 from skyband.topk.kernels.term_search import look_up
 from skyband.topk.kernels.workspace import CHANCE, DOMINANCE, RECENT, SCORED, SEARCH, SEARCHED, Desk, Party
 
@@ -96,7 +96,7 @@ def _seek(party: Party, published: Published, ask: Ask, desk: Desk) -> int:
     """Put the best that is asked for into the heap; returns how many there are."""
     questions = party.questions
     kind = questions.kinds[ask.slot // BLOCK]
-    if kind == PLACE:
+    if has_words(kind):
         return look_up(desk.pages, questions, published, ask, desk.lookup, desk.heap)
     if on_sphere(kind):
         return search(desk.sphere_shelves, questions, published, ask, desk.sphere_frontier, desk.heap)

@@ -24,7 +24,7 @@ import numpy as np
 from skyband.kernels.array import Floats, Int8s, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.slots import BLOCK
-from skyband.topk.kernels.sphere import QUARTER, SLACK, directed_between, directed_within, metres
+from skyband.kernels.sphere import QUARTER, SLACK, directed_between, directed_within, metres
 
 EUCLIDEAN = 0
 CHEBYSHEV = 1
@@ -32,9 +32,10 @@ SUM = 2
 COSINE = 3
 PLACE = 4
 GEODESIC = 5
+PLACE_ON_EARTH = 6
 
 # For each kind, 1 where smaller scores are better and -1 where larger ones are; kernels ask `direction`.
-WAYS = np.array([1.0, 1.0, -1.0, -1.0, -1.0, 1.0])
+WAYS = np.array([1.0, 1.0, -1.0, -1.0, -1.0, 1.0, -1.0])
 
 # Cosines of unit vectors are at most 1, and a bound on one may be off by a few units in the last place.
 MARGIN = 1e-12
@@ -109,6 +110,12 @@ def on_sphere(kind: int) -> bool:
 
 
 @inlined
+def has_words(kind: int) -> bool:
+    """Whether messages are scored, by place and words."""
+    return kind in (PLACE, PLACE_ON_EARTH)
+
+
+@inlined
 def has_weights(kind: int) -> bool:
     """Whether a subscription has weights beside its centre."""
     return kind == CHEBYSHEV
@@ -161,6 +168,27 @@ def place_score(alpha: float, dx: float, dy: float, diagonal: float, relevance: 
     """The directed score of a publication so far away, with this relevance."""
     nearness = 1.0 - np.sqrt(dx * dx + dy * dy) / diagonal
     return -(alpha * nearness + (1.0 - alpha) * relevance)
+
+
+@inlined
+def earth_score(alpha: float, directed: float, half_circumference: float, relevance: float) -> float:
+    """The directed score of a publication so far away on Earth, with this relevance."""
+    nearness = 1.0 - metres(directed) / half_circumference
+    return -(alpha * nearness + (1.0 - alpha) * relevance)
+
+
+@inlined
+def message_score(questions: Questions, slot: int, contents: Contents, publication: int, relevance: float) -> float:
+    """The directed score of a message with this relevance."""
+    block, i, alpha = slot // BLOCK, slot % BLOCK, questions.alpha[slot]
+    if questions.kinds[block] == PLACE_ON_EARTH:
+        centre, sphere = questions.sphere, contents.sphere
+        x, y, z = centre[block, 0, i], centre[block, 1, i], centre[block, 2, i]
+        there = sphere[0, publication], sphere[1, publication], sphere[2, publication]
+        return earth_score(alpha, directed_between(there[0], there[1], there[2], x, y, z), contents.diagonal, relevance)
+    dx = contents.point[0, publication] - questions.centre[block, 0, i]
+    dy = contents.point[1, publication] - questions.centre[block, 1, i]
+    return place_score(alpha, dx, dy, contents.diagonal, relevance)
 
 
 @inlined
@@ -274,10 +302,8 @@ def _score_places(
     said: Floats,
     directed: Floats,
 ) -> None:
-    x, y = contents.point[0, publication], contents.point[1, publication]
-    signature, diagonal = contents.signature[publication], contents.diagonal
-    slots = slice(block * BLOCK, (block + 1) * BLOCK)
-    signatures, centre, alpha = questions.signature[slots], questions.centre[block], questions.alpha[slots]
+    signature, slots = contents.signature[publication], slice(block * BLOCK, (block + 1) * BLOCK)
+    signatures = questions.signature[slots]
     start, n_terms = questions.term_start[slots], questions.term_count[slots]
     terms, weights = questions.terms, questions.term_weights
     say(contents, publication, said)
@@ -286,7 +312,7 @@ def _score_places(
         if signatures[i] & signature != 0:
             relevance = relevance_of(terms, weights, start[i], start[i] + n_terms[i], said)
             if relevance >= 0.0:
-                directed[i] = place_score(alpha[i], x - centre[0, i], y - centre[1, i], diagonal, relevance)
+                directed[i] = message_score(questions, block * BLOCK + i, contents, publication, relevance)
     unsay(contents, publication, said)
 
 
@@ -422,7 +448,7 @@ def score_tile(
     `said` is scratch as long as the vocabulary, all zero before and after.
     """
     kind = questions.kinds[block]
-    if kind == PLACE:
+    if has_words(kind):
         for row in range(hi - lo):
             _score_places(questions, block, contents, lo + row, said, directed[row])
         return
@@ -449,7 +475,7 @@ def score_run(
     """Directed scores of the publications lo to hi for one slot, written from index 0; `said` as in `score_tile`."""
     block, i = slot // BLOCK, slot % BLOCK
     kind = questions.kinds[block]
-    if kind == PLACE:
+    if has_words(kind):
         _place_run(questions, slot, contents, lo, hi, said, directed)
         return
     if kind == GEODESIC:
@@ -491,11 +517,9 @@ def _place_run(
     said: Floats,
     directed: Floats,
 ) -> None:
-    block, i = slot // BLOCK, slot % BLOCK
-    x, y, alpha = questions.centre[block, 0, i], questions.centre[block, 1, i], questions.alpha[slot]
     start, end = questions.term_start[slot], questions.term_start[slot] + questions.term_count[slot]
     terms, weights, signature = questions.terms, questions.term_weights, questions.signature[slot]
-    signatures, point, diagonal = contents.signature[lo:hi], contents.point, contents.diagonal
+    signatures = contents.signature[lo:hi]
     for p in range(hi - lo):
         directed[p] = np.inf
         if signature & signatures[p] != 0:
@@ -503,6 +527,5 @@ def _place_run(
             say(contents, lo + p, said)
             relevance = relevance_of(terms, weights, start, end, said)
             if relevance >= 0.0:
-                dx, dy = point[0, lo + p] - x, point[1, lo + p] - y
-                directed[p] = place_score(alpha, dx, dy, diagonal, relevance)
+                directed[p] = message_score(questions, slot, contents, lo + p, relevance)
             unsay(contents, lo + p, said)

@@ -2,8 +2,8 @@
 
 from skyband.kernels.array import Floats
 from skyband.kernels.compile import kernel
+from skyband.kernels.sphere import QUARTER, directed_between
 from skyband.topk.kernels.candidate import Candidates
-from skyband.topk.kernels.sphere import QUARTER, directed_between
 
 
 @kernel
