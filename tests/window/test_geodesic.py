@@ -156,3 +156,5 @@ def test_caps_cover_caps() -> None:
         held = ((box.lo[:, None] <= points) & (points <= box.hi[:, None])).all(axis=2)
         assert not (inside & ~held).any()
         assert covered.diagonal().all()
+    with pytest.raises(ValueError, match="a longitude and a latitude"):
+        make_regions(Kind.CAP, [[0.0, 0.0, 0.0]], 1.0, 1.0)

@@ -71,6 +71,8 @@ def make_regions(
     limits = np.broadcast_to(np.asarray(thresholds, np.float64), shape[:1])
     if np.isnan(limits).any():
         raise ValueError("A threshold must be a number; one that is not there yet is open.")
+    if np.any(np.asarray(kinds) == Kind.CAP) and shape[1] != 2:
+        raise ValueError("A cap has a longitude and a latitude.")
     factors = np.broadcast_to(np.asarray(weights, np.float64), shape)
     return Regions(np.broadcast_to(np.asarray(kinds, np.int8), shape[:1]), places, factors, limits)
 
