@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 Row = dict[str, Any]
 
-SCORES = ["euclidean", "chebyshev", "sum", "cosine"]
+SCORES = ["euclidean", "chebyshev", "sum", "cosine", "geodesic"]
 WORDS = ["jazz", "été", "猫", "a", "zz"]
 NUMBERS = st.integers(-2, 2).map(float)
 KS = st.sampled_from([1, 1, 2, 3, 12])
@@ -53,7 +53,7 @@ def _window_subscription(draw: st.DrawFn) -> Row:
     if score == "chebyshev" and draw(st.booleans()):
         row["weights"] = draw(st.sampled_from([[0.0, 1.0], [2.0, 1.0]]))
     if draw(st.integers(0, 3)) == 0:
-        row["threshold"] = draw(st.sampled_from([-1.0, 0.0, 1.0, 2.0]))
+        row["threshold"] = draw(st.sampled_from([-1.0, 0.0, 1.0, 2.0])) * (120_000.0 if score == "geodesic" else 1.0)
         row["k"] = draw(st.sampled_from([None, 1, 3]))
     return row | window_of(draw)
 

@@ -99,12 +99,13 @@ class _Maker:
         if self.family == "geotext":
             row = self._place(0.0) | self._words(1, 3) | {"alpha": draw.choice((0.0, 0.3, 0.9, 1.0))}
             return row | {"threshold": draw.choice((None, None, None, 0.2, 0.7))}
-        score = draw.choice(SCORES) if self.order in ("random", "ties") else draw.choice(SCORES[:3])
+        named = SCORES if self.order in ("random", "ties") else SCORES[:3]
+        score = draw.choice([score for score in named if self.dims == 2 or score != "geodesic"])
         vector = [draw.choice((0.0, 0.0, 1.0, -2.0)) for _ in range(self.dims)]
         row = {"score": score, "point": None, "weights": None, "threshold": None}
         row["weights" if score == "sum" else "point"] = vector
         if draw.random() < 0.1:
-            row["threshold"] = float(draw.randrange(1, 4))
+            row["threshold"] = draw.randrange(1, 4) * (120_000.0 if score == "geodesic" else 1.0)
         return row
 
     def _place(self, far: float) -> Row:

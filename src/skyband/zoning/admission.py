@@ -128,7 +128,9 @@ def interest(
     if family == "window":
         return nothing._replace(groups=_grouped(family, window.members(subscriptions, worst, until), GROUPS))
     if family == "geotext":
-        return _of_geotext(nothing._replace(diagonal=settings.bounds.diagonal), subscriptions, worst, until)
+        # On Earth boxes of longitudes and latitudes say nothing of distances: everybody is as near as can be.
+        diagonal = np.inf if settings.bounds.is_geographic else settings.bounds.diagonal
+        return _of_geotext(nothing._replace(diagonal=diagonal), subscriptions, worst, until)
     if family == "ranked" and ranked.is_reached_by_all(subscriptions):
         return Interest.everything(family)
     members = ranged.members(subscriptions) if family == "ranges" else ranked.members(subscriptions)

@@ -9,7 +9,7 @@ from skyband.kernels.array import Bools, Floats
 from skyband.ranges import rows as ranges
 from skyband.ranges.kernels.message import points_of
 from skyband.ranked import rows as ranked
-from skyband.topk.score import Score
+from skyband.topk.score import scores
 from skyband.window import rows as window
 
 # A subscription of the ranked family that has no part with an end.
@@ -49,7 +49,7 @@ def of_window(rows: window.Subscriptions) -> Coordinates:
 
 def is_placeless(rows: window.Subscriptions) -> Bools:
     """Whether a score is no distance from a point."""
-    return np.isin(rows.score, (Score.SUM, Score.COSINE))
+    return np.isin(rows.score, scores(lambda form: not form.has_place))
 
 
 def of_ranges(rows: ranges.Subscriptions) -> Coordinates:

@@ -14,7 +14,7 @@ from skyband.geotext import rows as geotext
 from skyband.kernels.array import Floats, Int64s
 from skyband.ranges import rows as ranges
 from skyband.ranked import rows as ranked
-from skyband.topk.score import Score
+from skyband.topk.score import FORMS
 from skyband.window import rows as window
 from skyband.zoning.digest import digests_of_words
 
@@ -67,15 +67,8 @@ def _matches(rows: window.Subscriptions, chosen: Int64s, publications: window.Pu
     for part in _chunks(len(chosen), len(sample) * max(sample.shape[1], 1)):
         points, weights = rows.points[chosen[part], None], rows.weights[chosen[part], None]
         limit, kind = rows.threshold[chosen[part], None], scores[part, None]
-        total = (points * sample).sum(axis=2)
-        lengths = np.sqrt((points * points).sum(axis=2) * (sample * sample).sum(axis=1))
-        by_score = [
-            np.sqrt(((sample - points) ** 2).sum(axis=2)) <= limit,
-            (weights * np.abs(sample - points)).max(axis=2, initial=0.0) <= limit,
-            total >= limit,
-            np.divide(total, lengths, out=np.zeros_like(total), where=lengths > 0) >= limit,
-        ]
-        found[part] = np.select([kind == score for score in Score], by_score).sum(axis=1)
+        reached = [form.reaches(form.of_all(points, weights, sample), limit) for form in FORMS.values()]
+        found[part] = np.select([kind == score for score in FORMS], reached).sum(axis=1)
     return found / share
 
 
