@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--matching",
     type=click.Choice(("relaxed", "exact")),
-    help="Whether an event of ranked has to match all dimensions of a subscription, or only one, which is the default.",
+    help="Whether an event of ranked has to match all dimensions of a subscription, or at least one, the default.",
 )
 @click.option(
     "--runner",
