@@ -23,7 +23,7 @@ from skyband.cli.output import Output, output_options
     default="build/bench",
     show_default=True,
     type=click.Path(path_type=Path, file_okay=False),
-    help="The folder for the raw rows, one Parquet file a run.",
+    help="The folder for the raw rows, one Parquet file per run.",
 )
 @click.option("--list", "list_only", is_flag=True, help="List the benchmarks and exit.")
 @output_options

@@ -51,14 +51,14 @@ def _domain(text: str) -> "Domain":
 @click.option(
     "--against",
     type=click.Path(path_type=Path),
-    help="Ask for each row of this file which uncovered subscription covers it; its rows are not added.",
+    help="Find for each row of this file an uncovered subscription that covers it; its rows are not added.",
 )
 @click.option(
     "--search",
     default="corners",
     show_default=True,
     type=click.Choice(tuple(STEPS)),
-    help="The search: corners and jumps are exact, greedy is the approximate one of the paper.",
+    help="The search: corners and jumps are exact, greedy is the approximate search of the paper.",
 )
 @click.option(
     "--epsilon",
@@ -68,7 +68,7 @@ def _domain(text: str) -> "Domain":
 @click.option(
     "--bits",
     type=click.IntRange(2, 32),
-    help="The bits of a coordinate: 16 by default, or as many as keys have room for.",
+    help="The bits per coordinate: 16 by default, or as many as fit into keys.",
 )
 @click.option(
     "--domain",
@@ -82,7 +82,7 @@ def _domain(text: str) -> "Domain":
 @click.option(
     "--relations",
     type=target("parquet", "ndjson", "csv"),
-    help="Write which subscription covers each one, or each row of --against, to this file.",
+    help="Write to this file which subscription covers each one, or each row of --against.",
 )
 @click.option(
     "--rejects",

@@ -9,7 +9,7 @@ from skyband.cli.output import Output, output_options
 @click.command()
 @output_options
 def command(output: Output) -> None:
-    """Say what this machine has and lacks, and how to mend it.
+    """Say what this machine has and lacks, and how to mend what is lacking.
 
     Each line is ok, a warning, or lacking. The command ends with 1 only if something is lacking that is required; the
     first time it compiles kernels, which takes some seconds.

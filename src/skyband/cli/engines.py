@@ -11,7 +11,7 @@ from skyband.cli.output import Output, output_options
 def command(output: Output, family: str | None) -> None:
     """List the engines by family, with what each is good for.
 
-    FAMILY keeps to one family.
+    With FAMILY, only the engines of that family are listed.
 
     \b
     Example:

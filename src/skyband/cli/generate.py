@@ -78,7 +78,7 @@ def _own_options() -> list[click.Parameter]:
             ["--out"],
             required=True,
             type=click.Path(path_type=Path, file_okay=False),
-            help="The folder to write to; it is made if need be.",
+            help="The folder to write to; it is created if necessary.",
         ),
         click.Option(
             ["--format", "file_format"],
@@ -87,7 +87,7 @@ def _own_options() -> list[click.Parameter]:
             type=click.Choice(("parquet", "ndjson", "csv")),
             help="The format of both files.",
         ),
-        click.Option(["--force"], is_flag=True, help="Write over files that are there already."),
+        click.Option(["--force"], is_flag=True, help="Overwrite files that exist already."),
     ]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     default="batch",
     show_default=True,
     type=click.Choice(("batch", "publication")),
-    help="Whether changes are netted over a batch or told publication by publication.",
+    help="Whether changes are netted over a batch or reported for each publication.",
 )
 @click.option(
     "--rejects",
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
     type=target("parquet", "ndjson", "csv"),
     help="Where to write the rows that --on-error collect leaves out.",
 )
-@click.option("--k", type=click.IntRange(1), help="How many subscriptions an event of ranked reaches; 20 by default.")
+@click.option("--k", type=click.IntRange(1), help="How many subscriptions an event of ranked asks for; 20 by default.")
 @click.option(
     "--matching",
     type=click.Choice(("relaxed", "exact")),
-    help="Whether an event of ranked has to match one dimension of a subscription, by default, or all.",
+    help="Whether an event of ranked has to match all dimensions of a subscription, or at least one, the default.",
 )
 @click.option(
     "--runner",
     default="local",
     show_default=True,
     type=click.Choice(("local", "spark")),
-    help="One engine in this process, or one a zone on Spark; the change log is the same.",
+    help="One engine in this process, or one engine per zone on Spark; the change log is the same.",
 )
 @click.option(
-    "--zones", type=click.IntRange(1), help="Among how many zones Spark divides the subscriptions; 1 by default."
+    "--zones", type=click.IntRange(1), help="The number of zones for the subscriptions on Spark; 1 by default."
 )
 @output_options
 def command(
@@ -65,8 +65,8 @@ def command(
 ) -> None:
     """Run an engine over files, write how every answer changed, and print a summary.
 
-    FAMILY is window, geotext, ranges or ranked; without it, the columns of the files tell. The change log appears at
-    --out when it is complete, and not at all if the run fails. Rates and latencies are of the engine alone.
+    FAMILY is window, geotext, ranges or ranked; without it, the columns of the files decide. The change log appears at
+    --out when it is complete, and not at all if the run fails. Rates and latencies are those of the engine alone.
 
     \b
     Example:

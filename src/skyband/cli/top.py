@@ -45,7 +45,7 @@ def command(
 ) -> None:
     """Print who has what at an instant.
 
-    FAMILY is window, geotext or ranges; without it, the columns of the files tell. The publications up to the instant
+    FAMILY is window, geotext or ranges; without it, the columns of the files decide. The publications up to the instant
     are replayed, time advances to it, and the answers are printed, best first. Ranked subscriptions have no standing
     answer.
 

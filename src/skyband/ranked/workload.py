@@ -38,7 +38,7 @@ class Options(Timed):
     )
     dims: int = option(1, "The number of dimensions.", "d, Table 1", low=1, high=1000)
     n_regions: int = option(10, "The number of regions that points come from.", "n_regions, Table 1", low=1)
-    n_cells: int = option(100, "The number of cells of a dimension.", "c_i, Table 1", low=1, high=1_000_000)
+    n_cells: int = option(100, "The number of cells per dimension.", "c_i, Table 1", low=1, high=1_000_000)
     region_min: float = option(
         0.05,
         "The least share of all cells that a region has.",

@@ -12,7 +12,7 @@ class WindowTma(Window):
     """TMA (Mouratidis et al.): the top k alone; when a member expires, CPM searches the stored publications."""
 
     name = "tma"
-    good_for = "the least memory a subscription, where members seldom expire"
+    good_for = "the least memory per subscription, where members seldom expire"
 
     def __init__(self, *args: Any, index: IndexName = "grid", **options: Any) -> None:
         super().__init__(*args, policy=Tma(), index=index, **options)
@@ -23,7 +23,7 @@ class WindowSma(Window):
     """SMA (Mouratidis et al.): the k-skyband from the threshold of the last search by CPM, or `ratio` times it."""
 
     name = "sma"
-    good_for = "little memory a subscription, with fewer searches than tma"
+    good_for = "little memory per subscription, with fewer searches than tma"
 
     def __init__(self, *args: Any, ratio: float = 1.0, index: IndexName = "grid", **options: Any) -> None:
         super().__init__(*args, policy=Sma(ratio), index=index, **options)

@@ -22,10 +22,10 @@ FORMATS = {".ndjson": "ndjson", ".jsonl": "ndjson", ".parquet": "parquet", ".pq"
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @output_options
 def command(output: Output, log: Path, files: tuple[Path, ...]) -> None:
-    """Append rows to the embedded log in the folder LOG, which is made if need be.
+    """Append rows to the embedded log in the folder LOG, which is created if necessary.
 
     FILE is NDJSON, which may be compressed with gzip, or Parquet; - reads NDJSON from standard input, and appends lines
-    as they come. Rows are not checked here: the pipeline puts bad ones with its dead letters. What was appended stays
+    as they come. Rows are not checked here: the pipeline adds bad ones to its dead letters. What was appended stays
     in the log should a later file fail.
 
     \b

@@ -24,8 +24,8 @@ def command(output: Output, config_file: Path, batch: int) -> None:
     """Run what the sources hold now through the pipeline in one pass, and leave a state to go on from.
 
     It is quicker than the stream over a long history, and gives the same changes for the same batches. All commands of
-    the subscriptions come before the first publication. The state folder must be new; a backfill that failed is begun
-    anew by the same command.
+    the subscriptions come before the first publication. The state folder must be new; to begin a failed backfill anew,
+    give the same command again.
 
     \b
     Example:

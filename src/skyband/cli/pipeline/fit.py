@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def command(output: Output, config_file: Path, words: Path | None, zoning: Path | None) -> None:
     """Fit words and zones to what the sources hold now, and show how evenly the zones are loaded.
 
-    Words are counted for geotext alone, and only if --words or the configuration says where to write them. Zones are
-    fitted to a sample, and are only shown if there is nowhere to write them. A pipeline that was begun before keeps
-    what it was begun with.
+    Words are counted for geotext only, and only if --words or the configuration says where to write them. Zones are
+    fitted to a sample, and are only shown if there is nowhere to write them. A pipeline that has begun keeps the words
+    and zones that it began with.
 
     \b
     Example:

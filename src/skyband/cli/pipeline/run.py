@@ -56,18 +56,18 @@ class Requests:
 @CONFIG
 @click.option("--until-idle", is_flag=True, help="End when everything that the sources hold now has been read.")
 @click.option(
-    "--master", help="Where Spark runs, in place of what the configuration says: local[4], spark://host:7077."
+    "--master", help="Where Spark runs, such as local[4] or spark://host:7077, in place of what the configuration says."
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object a line: one for each batch, then the summary."
+    "--json", "as_json", is_flag=True, help="Print one JSON object per line: one for each batch, then the summary."
 )
 @click.option("--no-color", is_flag=True, help="Print without colours, as NO_COLOR does.")
 def command(config_file: Path, until_idle: bool, master: str | None, as_json: bool, no_color: bool) -> None:
-    """Run a pipeline: begin with its state folder if there is none, or go on from it.
+    """Run a pipeline: create its state folder if there is none, or go on from it.
 
     On a terminal one line shows what happens now, elsewhere there is a line for each batch. Ctrl-C ends the pipeline
     after the batch that is running, and SIGTERM does the same; a second Ctrl-C aborts that batch, which the next run
-    does again. Whichever way it ends, the next run goes on where it was.
+    repeats. Whichever way it ends, the next run goes on where it was.
 
     \b
     Example:

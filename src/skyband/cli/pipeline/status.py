@@ -28,8 +28,8 @@ LETTERS_SHOWN = 3
 def command(output: Output, place: Path) -> None:
     """Say where a pipeline stands: its last batch, its zones, what it rejected, and what waits to be read or delivered.
 
-    CONFIG is a configuration, STATE the state folder of one. Only files are read, so that it can be asked at any time.
-    Rows that wait are counted for embedded logs, and need CONFIG.
+    CONFIG is a configuration, STATE the state folder of one. Only files are read, so this command can be run at any
+    time. Waiting rows are counted for embedded logs, and only with CONFIG.
 
     \b
     Example:

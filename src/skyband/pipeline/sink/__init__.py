@@ -54,7 +54,7 @@ class _Place(NamedTuple):
         return self.endpoint.options.get(name)
 
 
-_PATH = Option("the folder to write to, which is made if need be", required=True)
+_PATH = Option("the folder to write to, which is created if necessary", required=True)
 _EVERY = Option(f"after how many batches all tops are written anew; {COMPACT_EVERY} unless given", int)
 
 SINKS: dict[str, SinkKind] = {
@@ -62,30 +62,30 @@ SINKS: dict[str, SinkKind] = {
     for kind in (
         SinkKind(
             "parquet",
-            "Parquet files: one a batch for changes; a base and changes to it for tops.",
+            "Parquet files: one per batch for changes; a base and changes to it for tops.",
             ("changes", "tops"),
             {"path": _PATH, "compact_every": _EVERY._replace(description=f"tops only: {_EVERY.description}")},
         ),
-        SinkKind("ndjson", "A file a batch, with a JSON object a line.", ("changes",), {"path": _PATH}),
-        SinkKind("csv", "A file a batch, with a header.", ("changes",), {"path": _PATH}),
-        SinkKind("log", "An embedded log, with a JSON object a record.", ("changes",), {"path": _PATH}),
+        SinkKind("ndjson", "One file per batch, with one JSON object per line.", ("changes",), {"path": _PATH}),
+        SinkKind("csv", "One file per batch, with a header.", ("changes",), {"path": _PATH}),
+        SinkKind("log", "An embedded log, with one JSON object per record.", ("changes",), {"path": _PATH}),
         SinkKind(
             "postgres",
             "A table in PostgreSQL.",
             ("changes", "tops"),
             {
                 "dsn": Option("how to connect, such as postgresql://user:password@host:5432/database", str, True),
-                "table": Option("the name of the table, which is made if need be", str, True),
+                "table": Option("the name of the table, which is created if necessary", str, True),
                 "schema": Option("the schema that the table is in; the one of the connection unless given"),
             },
         ),
         SinkKind(
             "kafka",
-            "A topic in Kafka, with a JSON object a message for changes, and a JSON list a message for tops.",
+            "A topic in Kafka, with one JSON object per message for changes, and one JSON list per message for tops.",
             ("changes", "tops"),
             {
                 "servers": Option("the brokers to ask first, such as localhost:9092", str, True),
-                "topic": Option("the name of the topic, which is made if need be", str, True),
+                "topic": Option("the name of the topic, which is created if necessary", str, True),
                 "options": Option("further settings of Kafka's clients, by their own names", dict),
             },
         ),

@@ -61,22 +61,22 @@ class _Place(NamedTuple):
 _FOLDER = {
     "path": Option("the folder that files are put into, each whole and under its final name at once", str, True),
     "glob": Option("which files to read, such as *.csv; all unless given, but none that begins with . or _"),
-    "max_files": Option("how many files a micro-batch takes at most, in place of about so many rows", int),
+    "max_files": Option("how many files a micro-batch takes at most, in place of a number of rows", int),
 }
 SOURCES: dict[str, SourceKind] = {
     kind.name: kind
     for kind in (
         SourceKind("parquet", "A folder of Parquet files, each read once.", _FOLDER),
-        SourceKind("ndjson", "A folder of files with a JSON object a line, each read once; gzip is fine.", _FOLDER),
+        SourceKind("ndjson", "A folder of files with one JSON object per line, each read once; gzip is fine.", _FOLDER),
         SourceKind("csv", "A folder of CSV files with a header, each read once; gzip is fine.", _FOLDER),
         SourceKind(
             "log",
-            "An embedded log with a JSON object a record.",
+            "An embedded log with one JSON object per record.",
             {"path": Option("the folder of the log", str, True)},
         ),
         SourceKind(
             "kafka",
-            "A topic in Kafka with a JSON object a message.",
+            "A topic in Kafka with one JSON object per message.",
             {
                 "servers": Option("the brokers to ask first, such as localhost:9092", str, True),
                 "topic": Option("the name of the topic, or several with commas between them", str, True),
@@ -86,10 +86,10 @@ SOURCES: dict[str, SourceKind] = {
         ),
         SourceKind(
             "rate",
-            "Made-up rows for trials: so many a second, or so many a micro-batch.",
+            "Made-up rows for trials: so many per second, or so many per micro-batch.",
             {
-                "rows_per_second": Option("how many rows come in a second", int),
-                "rows_per_batch": Option("how many rows come in a micro-batch, in place of that", int),
+                "rows_per_second": Option("how many rows come per second", int),
+                "rows_per_batch": Option("how many rows come per micro-batch, in place of rows_per_second", int),
                 "rows": Option(f"how many a batch query reads; {GENERATED_SAMPLE} unless given", int),
                 "generator": Option("what rows are made: family, seed, dims, gap_us and more", dict, True),
             },
