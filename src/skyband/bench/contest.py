@@ -11,7 +11,7 @@ from skyband.bench.clock import time_in_turn
 from skyband.bench.row import Row, measured
 from skyband.contract import AnyEngine
 from skyband.table import Window
-from skyband.workload import FAMILIES, Workload
+from skyband.workload import Workload, recipe_of
 
 # Enough subscriptions at once that a call costs little, few enough that what it tells stays small.
 AT_ONCE = 50_000
@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
     def generate(self, n_subscriptions: int, n_publications: int) -> Workload:
         """The workload, with this many publications after those that are published first."""
-        _, generate = FAMILIES[self.family]
+        generate = recipe_of(self.family).generate
         return generate(self.options(n_subscriptions, self.n_before + n_publications))
 
     def open(self, engine: str) -> AnyEngine:

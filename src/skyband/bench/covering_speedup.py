@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from skyband import workload
 from skyband.bench.benchmark import Benchmark, Column, Progress, Size
 from skyband.bench.clock import time_in_turn
 from skyband.bench.contest import WrongAnswer
@@ -23,6 +22,7 @@ from skyband.bench.covering_view import ASKED, RATIO, SEARCH
 from skyband.bench.painting_view import beside
 from skyband.bench.row import Row, measured, skipped
 from skyband.bench.view import given, plot, shown
+from skyband.covering import workload
 from skyband.covering.kernels.corners import NONE
 from skyband.covering.search import Corners, Greedy, Jumps, Search
 from skyband.kernels.array import Floats, Int64s
@@ -169,7 +169,7 @@ def foretell(lengths: Int64s, coverage: float) -> dict[str, float]:
 
 def regions(setting: Setting, side: int, aspect: int, n: int) -> Floats:
     """The paper's queries, drawn by their regions."""
-    options = workload.covering.Options(
+    options = workload.Options(
         n_subscriptions=0,
         n_queries=n,
         dims=setting.attributes,
@@ -178,7 +178,7 @@ def regions(setting: Setting, side: int, aspect: int, n: int) -> Floats:
         query_aspect=aspect,
         seed=SEED,
     )
-    return points_of(setting.domains, workload.covering.generate(options).publications)
+    return points_of(setting.domains, workload.generate(options).publications)
 
 
 def sparse(setting: Setting, asked: Floats) -> Data:

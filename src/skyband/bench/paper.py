@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 import skyband
-from skyband import workload
 from skyband.bench import sensors
 from skyband.bench.benchmark import Column, Size
 from skyband.bench.clock import time_in_turn
 from skyband.bench.row import Row, measured, ns_per_operation, number, skipped
 from skyband.contract import AnyEngine
+from skyband.window import workload
 from skyband.workload.clock import MINUTE
 from skyband.workload.seed import Part, generator
 from skyband.workload.table import lists
@@ -107,10 +107,10 @@ class Setting(NamedTuple):
         return sensors.missing() if self.data == "real" else None
 
     @property
-    def options(self) -> workload.window.Options:
+    def options(self) -> workload.Options:
         """The workload; for the real data set, points of that take the place of the drawn ones."""
         data: Any = "uniform" if self.data == "real" else self.data
-        return workload.window.Options(
+        return workload.Options(
             n_publications=self.n_publications,
             n_subscriptions=self.n_subscriptions,
             rate=float(self.rate),
@@ -121,7 +121,7 @@ class Setting(NamedTuple):
 
     def subscriptions(self, groups: Sequence[Group]) -> pa.Table:
         """The groups one after the other, ids counted through."""
-        asked = workload.window.subscriptions(self.options)
+        asked = workload.subscriptions(self.options)
         if self.data == "real":
             asked = _replaced(asked, sensors.sample(generator(SEED, Part.SUBSCRIPTIONS), len(asked)))
         return pa.concat_tables([self._group(asked, group, i * len(asked)) for i, group in enumerate(groups)])
@@ -142,7 +142,7 @@ class Setting(NamedTuple):
 
     def publications(self) -> list[pa.Table]:
         """All publications, in batches."""
-        batches = list(workload.window.stream(self.options, self.batch))
+        batches = list(workload.stream(self.options, self.batch))
         if self.data == "real":
             for i, batch in enumerate(batches):
                 batches[i] = _replaced(batch, sensors.choices(generator(SEED, Part.PUBLICATIONS, i), len(batch)))
