@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.contract.family import FAMILIES, infer_family
+from skyband.contract.family import FAMILIES, infer_family, published_families
 from skyband.contract.reading import read_publications, read_subscriptions
 from skyband.contract.rows import take
 from skyband.kernels.array import Int64s
@@ -83,7 +83,7 @@ def family_of(publications: Opened, subscriptions: Opened) -> str:
     try:
         return infer_family(published, subscribed)
     except ValueError:
-        told = {_inferred([], subscribed), _inferred(published, [])} - {None, "covering"}
+        told = {_inferred([], subscribed), _inferred(published, [])} & set(published_families())
         if len(told) != 1:
             raise
         return str(told.pop())
@@ -111,7 +111,7 @@ def load(opened: Opened, family: str, settings: Settings, on_error: OnError) -> 
     schema = getattr(FAMILIES[family], opened.noun)
     table = found.table.select([name for name in found.table.column_names if name in schema.names])
     rows = found.parsed.rows
-    if family == "geotext":
+    if FAMILIES[family].has_words:
         table = _with_weights(table, rows)
     return Loaded(opened.noun, opened.name, table, rows, numbers[found.parsed.kept], rejects)
 
@@ -125,13 +125,13 @@ def _with_weights(table: pa.Table, rows: Any) -> pa.Table:
 
 
 def lacks_weights(table: pa.Table) -> bool:
-    """Whether any row of geotext has to be weighed."""
+    """Whether the words of any row have to be weighed."""
     return "weights" not in table.column_names or table.column("weights").null_count > 0
 
 
-def fit_words(publications: pa.Table) -> Words:
+def fit_words(publications: pa.Table, family: str) -> Words:
     """How often each word occurs in the terms of the publications, or in their texts where there are none."""
-    return Words.fit(_documents(Sieve(publications, "geotext publications")))
+    return Words.fit(_documents(Sieve(publications, f"{family} publications")))
 
 
 def _documents(sieve: Sieve) -> Iterator[list[str]]:
@@ -144,9 +144,9 @@ def _documents(sieve: Sieve) -> Iterator[list[str]]:
             yield tokenise(said)
 
 
-def dims_told(publications: pa.Table) -> int | None:
+def dims_told(publications: pa.Table, family: str) -> int | None:
     """How many dimensions the first event has, which sparse subscriptions do not tell; None if there is none."""
-    point = vectors(Sieve(publications.slice(0, 1), "ranked publications"), "point")
+    point = vectors(Sieve(publications.slice(0, 1), f"{family} publications"), "point")
     return int(point.lengths[0]) if len(publications) and not point.null[0] else None
 
 
