@@ -3,10 +3,10 @@
 import pyarrow as pa
 import pytest
 
-from skyband.bench.contest import WrongAnswer, check_tops, duel, fill, require_equal
+from skyband.bench.contest import check_tops, duel, fill, ranges_case, ranked_case, window_case
 from skyband.bench.row import Row, measured
-from skyband.bench.suite.scan import check_matches, ranges_case, ranked_case, window_case
-from skyband.bench.sweep import Spent, reluctance, sweep
+from skyband.bench.runner import Spent, WrongAnswer, reluctance, require_equal, sweep
+from skyband.bench.scan import check_matches
 from skyband.contract import AnyEngine
 
 N, LIVE, BATCH, ROUNDS = 10, 12, 3, 2

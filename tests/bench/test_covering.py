@@ -3,14 +3,24 @@
 import numpy as np
 import pytest
 
-from skyband.bench import Row, covering_data, covering_table
-from skyband.bench.contest import WrongAnswer
+from skyband.bench import BENCHMARKS, Row, covering_data, covering_recall, runner
 from skyband.bench.covering_contest import LEAST, Effort, build, check, compare, feasible
-from skyband.bench.covering_cost import Limited, lengths_of, n_probes
-from skyband.bench.covering_data import LARGE, Data, Scan, Setting, covers, draw, on_curve, queries, raised
-from skyband.bench.covering_speedup import Case, Plan, foretell, regions, sparse
-from skyband.bench.covering_speedup import compare as compare_shares
-from skyband.bench.suite import covering
+from skyband.bench.covering_data import (
+    LARGE,
+    Data,
+    Scan,
+    Setting,
+    covers,
+    draw,
+    lengths_of,
+    n_probes,
+    on_curve,
+    queries,
+    raised,
+)
+from skyband.bench.covering_recall import Limited
+from skyband.bench.covering_speedup import Case, Plan, foretell, regions, sparse, speed_up
+from skyband.bench.runner import WrongAnswer
 from skyband.covering.kernels.corners import NONE
 from skyband.covering.kernels.cubes import n_cubes
 from skyband.covering.roots import Roots
@@ -114,7 +124,7 @@ def test_regions_have_the_sides_that_were_asked_for() -> None:
 
 
 def test_a_longest_side_is_held_by_shorter_ones() -> None:
-    plan = Plan((16,), (0, 1, 2), 2, 20, 3, longest=(64,))
+    plan = Plan(2, (16,), (0, 1, 2), 2, 20, 3, longest=(64,))
     held = [case for case in plan.cases() if case.held == "longest"]
     assert [(case.side, case.aspect, case.held_side) for case in held] == [(64, 0, 64), (32, 1, 64), (16, 2, 64)]
     assert held[1].label == "longest side 64, aspect ratio 1"
@@ -126,7 +136,7 @@ def test_a_longest_side_is_held_by_shorter_ones() -> None:
 
 def test_speed_ups_grow_with_the_aspect_ratio_only_where_regions_do() -> None:
     """In probes, which are foretold: the paper's fall, as do ours with the longest side held."""
-    plan = Plan((16,), (0, 1, 2), 20, 0, 0, longest=(64,))
+    plan = Plan(2, (16,), (0, 1, 2), 20, 0, 0, longest=(64,))
     speed_ups: dict[str, list[float]] = {"shortest": [], "longest": []}
     for case in plan.cases():
         setting = Setting(5, 2, bits=plan.bits(case.side))
@@ -163,10 +173,10 @@ def test_queries_that_need_too_many_probes_are_left_out() -> None:
 
 
 def test_a_region_of_too_many_cubes_is_not_searched_but_its_probes_are_foretold() -> None:
-    plan = Plan((4,), (1,), 2, 20, 3, (0.9, 0.5), 1)
-    row, *counted = compare_shares(2, Case(4, 1), plan)
+    plan = Plan(2, (4,), (1,), 2, 20, 3, (0.9, 0.5), 1)
+    row, *counted = speed_up(plan, Case(4, 1), silent)
     assert row["skipped"].endswith("and 3 are allowed.")
-    searched = {each["algorithm"]: each for each in compare_shares(2, Case(4, 1), plan._replace(most=10_000))}
+    searched = {each["algorithm"]: each for each in speed_up(plan._replace(most=10_000), Case(4, 1), silent)}
     assert [each["algorithm"] for each in counted] == ["greedy 90%", "greedy 50%"]
     for each in counted:
         assert each["latencies"] == []
@@ -175,17 +185,17 @@ def test_a_region_of_too_many_cubes_is_not_searched_but_its_probes_are_foretold(
 
 
 def test_too_many_subscriptions_for_the_memory_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(covering, "free_memory", lambda: 10)
-    rows = covering.BENCHMARK.run("toy", silent)
+    monkeypatch.setattr(runner, "free_memory", lambda: 10)
+    rows = BENCHMARKS["covering"].run("toy", silent)
     assert all("would be needed" in row["skipped"] for row in rows)
-    assert covering.BENCHMARK.table(rows)[1][0][0] == "60"
+    assert BENCHMARKS["covering"].table(rows)[1][0][0] == "60"
 
 
 def test_a_table_that_takes_too_long_is_left_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(covering_table, "AT_ONCE", 5)
+    monkeypatch.setattr(covering_recall, "AT_ONCE", 5)
     data = draw(Setting(40, 2, sides=LARGE, bits=5), 0)
-    roots = covering_table.empty(data)
-    table = covering_table.placed(Limited(roots, 0.5, 50), roots.descending(np.arange(40)), 0.0)
+    roots = covering_recall.empty(data)
+    table = covering_recall.placed(Limited(roots, 0.5, 50), roots.descending(np.arange(40)), 0.0)
     assert len(table.stayed) == 5
     assert table.roots.curve.size == table.stayed.sum()
 

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 
 from skyband.bench import BENCHMARKS, Row
-from skyband.bench.contest import WrongAnswer
 from skyband.bench.pipeline_contest import require_same
 from skyband.bench.pipeline_cost import Pair, state_rows
 from skyband.bench.pipeline_course import Bare, Course, Step
 from skyband.bench.pipeline_flow import Told, next_told
-from skyband.bench.pipeline_startup import start, startup_rows
+from skyband.bench.pipeline_process import start, startup_rows
+from skyband.bench.runner import WrongAnswer
 
 pytest.importorskip("pyspark")
 pytest.importorskip("pandas")
@@ -84,8 +84,8 @@ def test_ways_to_start_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(how)
         return {"seconds": float(len(asked)), "archive": how == "archive" and len(asked) > 1}
 
-    monkeypatch.setattr("skyband.bench.pipeline_startup.start", begin)
-    monkeypatch.setattr("skyband.bench.pipeline_startup.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("skyband.bench.pipeline_process.start", begin)
+    monkeypatch.setattr("skyband.bench.pipeline_process.time.sleep", lambda seconds: None)
     plain, archive = startup_rows(2, {}, lambda text: None)
     assert asked == ["archive", "archive", "plain", "archive", "plain", "archive"]
     assert plain["latencies"] == [3_000_000_000, 5_000_000_000]
@@ -112,10 +112,13 @@ def test_a_rebuild_is_told_from_none() -> None:
 def test_without_spark_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr("skyband.bench.pipeline_flow.find_spec", lambda name: None if name == "pyspark" else find(name))
-    rows = BENCHMARKS["pipeline"].run("toy", lambda said: None)
-    assert [row["skipped"] for row in rows] == [
-        "Skipped: pyspark cannot be imported; `pip install skyband[spark]` brings it."
-    ]
+    for name in ("pipeline", "pipeline-recovery", "pipeline-throughput"):
+        rows = BENCHMARKS[name].run("toy", lambda said: None)
+        assert [row["skipped"] for row in rows] == [
+            "Skipped: pyspark cannot be imported; `pip install skyband[spark]` brings it."
+        ]
+        _, cells = BENCHMARKS[name].table(rows)
+        assert cells[0][-1] == rows[0]["skipped"]
 
 
 class Alone:

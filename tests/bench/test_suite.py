@@ -1,20 +1,23 @@
 """Every benchmark runs at toy size, keeps its promises in every row, and is drawn from what was stored."""
 
 import ast
+import importlib
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from skyband.bench import BENCHMARKS, NoMatplotlib, Row, draw, load, rows_of, store
+from skyband.bench import BENCHMARKS, NoMatplotlib, Row, discovery, draw, load, rows_of, store
 from skyband.bench import suite as modules
-from skyband.bench.benchmark import Benchmark, Progress, Size
-from skyband.bench.contest import fill
+from skyband.bench.contest import fill, steady_case
+from skyband.bench.discovery import discover
+from skyband.bench.experiment import AnyExperiment, Experiment, Progress
 from skyband.bench.row import ns_per_operation, skipped
-from skyband.bench.suite.scan import steady_case
+from skyband.bench.runner import race
+from skyband.bench.suite import basics
+from skyband.bench.view import RATIO, algorithm, given, plot
 
 FIELDS = {
     "benchmark", "size", "at", "commit", "machine", "versions", "contest", "algorithm", "parameters", "latencies",
@@ -22,11 +25,57 @@ FIELDS = {
 }  # fmt: skip
 
 
-def test_every_module_of_the_suite_is_a_benchmark() -> None:
+def tables() -> list[tuple[AnyExperiment, ...]]:
+    """The tables of all modules of the suite."""
     stems = {path.stem for path in Path(modules.__file__).parent.glob("*.py")} - {"__init__"}
-    found = {stem.replace("_", "-") for stem in stems}
-    assert found == set(BENCHMARKS)
-    assert {"kernels", "parse", "scan"} <= found
+    return [importlib.import_module(f"{modules.__name__}.{stem}").EXPERIMENTS for stem in stems]
+
+
+def test_every_entry_of_the_suite_is_a_benchmark() -> None:
+    found = [experiment.name for table in tables() for experiment in table]
+    assert sorted(found) == list(BENCHMARKS)
+    assert {"kernels", "parse", "scan"} <= set(found)
+    assert all(tables())
+
+
+def _squares(n: int, progress: Progress) -> list[Row]:
+    progress(f"{n} squared")
+    return race(f"{n}", {"square": lambda turn: n * n}, 2, 1, {"n": n}, lambda name, taken: {"y": float(n * n)})
+
+
+def toy_figure(name: str = "toy-figure") -> AnyExperiment:
+    """A figure that a maintainer would add: one entry."""
+    return Experiment(
+        name=name,
+        summary="Squares.",
+        scales={"toy": (1, 2), "small": (10, 20), "full": (100, 200)},
+        sweep=iter,
+        measure=_squares,
+        columns=(given("n"), algorithm("how"), RATIO),
+        plots=(plot("y", "Squares", "n", "y", "squares"),),
+    )
+
+
+def test_a_new_figure_is_one_entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(basics, "EXPERIMENTS", (*basics.EXPERIMENTS, toy_figure()))
+    found = discover()
+    assert set(found) - set(BENCHMARKS) == {"toy-figure"}
+    rows = found["toy-figure"].run("toy", lambda said: None)
+    assert [(row["parameters"], row["measures"]) for row in rows] == [({"n": 1}, {"y": 1}), ({"n": 2}, {"y": 4})]
+    assert found["toy-figure"].table(rows) == (
+        ["n", "how", "ratio", "note"],
+        [["1", "square", "1", ""], ["2", "square", "1", ""]],
+    )
+    store(rows, tmp_path / "rows")
+    assert "## toy-figure" in discovery.tables(tmp_path / "rows")
+    pytest.importorskip("matplotlib")
+    assert [path.name for path in draw(tmp_path / "rows", tmp_path / "out")] == ["toy-figure-y.png"]
+
+
+def test_two_entries_do_not_share_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(basics, "EXPERIMENTS", (toy_figure("scan"), *basics.EXPERIMENTS))
+    with pytest.raises(ValueError, match="a benchmark scan already"):
+        discover()
 
 
 def test_every_benchmark_says_what_it_measures() -> None:
@@ -143,21 +192,25 @@ def test_pandas_is_left_out_where_it_is_not_installed(monkeypatch: pytest.Monkey
 
 
 def test_no_benchmark_reads_the_clock_of_the_day() -> None:
-    for path in Path(modules.__file__).parent.glob("*.py"):
-        names = {node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
-        assert not names & {"time", "now", "today"}, f"{path.name} must be seeded and timed by perf_counter alone"
+    # Rows say when they were made, and two processes have no other clock in common.
+    allowed = {"machine.py", "pipeline_process.py"}
+    for path in Path(modules.__file__).parent.parent.rglob("*.py"):
+        nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)]
+        names = {f"{node.value.id}.{node.attr}" for node in nodes if isinstance(node.value, ast.Name)}
+        read = names & {"time.time", "datetime.now", "datetime.today", "date.today"}
+        assert path.name in allowed or not read, f"{path.name} must be seeded and timed by perf_counter alone"
 
 
 def test_an_interrupted_run_keeps_its_rows() -> None:
     said: list[str] = []
 
-    def measure(size: Size, progress: Progress, n: int = 1) -> Iterator[Row]:
+    def measure(n: int, progress: Progress) -> Iterator[Row]:
         for _ in range(n):
             yield skipped("here", "one", {}, "for no reason")
         raise KeyboardInterrupt
 
-    rows = Benchmark("some", "", measure, (), ()).run("toy", said.append)
+    rows = Experiment("some", "", {"toy": [1]}, iter, measure, ()).run("toy", said.append)
     assert [row["algorithm"] for row in rows] == ["one"]
     assert said == ["Interrupted: what was measured by now is kept."]
     with pytest.raises(KeyboardInterrupt):
-        Benchmark("none", "", partial(measure, n=0), (), ()).run("toy", said.append)
+        Experiment("none", "", {"toy": [0]}, iter, measure, ()).run("toy", said.append)

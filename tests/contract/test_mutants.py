@@ -60,13 +60,13 @@ FAULTS = {
     ),
     "what leaves the most recent ones is forgotten": (
         "topk/kernels/step.py",
-        "left += 1",
-        "left = n",
+        "leaver += 1",
+        "leaver = waiting.end",
         "window-sasf-count-batch-1",
     ),
     "the row's worst is let go of without a note": (
         "topk/kernels/band.py",
-        "remember(memory, turn, bands.item[last])",
+        "remember(deliveries, turn, bands.item[last])",
         "pass",
         "window-tma-count-publication",
     ),

@@ -375,7 +375,7 @@ def test_rows_come_back_without_a_search(options: Row, has_rows: bool, tmp_path:
     if has_rows:
         assert restored._n_searches == engine._n_searches
         slots, same_slots = engine._roster.in_turn(), restored._roster.in_turn()
-        assert np.array_equal(engine._habit.depth[slots], restored._habit.depth[same_slots])
+        assert np.array_equal(engine._row_settings.depth[slots], restored._row_settings.depth[same_slots])
         (ends, entries), (their_ends, their_entries) = engine._rows.save(slots), restored._rows.save(same_slots)
         # Publications are numbered anew.
         assert np.array_equal(ends.size, their_ends.size)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.kernels.slots import BLOCK, Slots, grown
+from skyband.kernels.slots import BLOCK, Slots
 
 
 @given(st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 2), max_size=300)), max_size=8), st.randoms())
@@ -31,12 +31,3 @@ def test_the_lowest_free_slots_come_first() -> None:
     slots.take(np.zeros(10, np.int8))
     slots.give(np.array([3, 7]))
     assert slots.take(np.zeros(3, np.int8)).tolist() == [3, 7, 10]
-
-
-def test_grown_keeps_what_there_is() -> None:
-    table = np.arange(6.0).reshape(2, 3)
-    wider = grown(table, 5, axis=1)
-    assert wider.shape == (2, 6)
-    assert wider[:, :3].tolist() == table.tolist()
-    assert wider[:, 3:].sum() == 0
-    assert grown(table, 2) is table

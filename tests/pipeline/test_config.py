@@ -1,5 +1,6 @@
 """A configuration is read, checked and explained before anything runs."""
 
+import datetime
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,29 @@ spark: {spark.driver.memory: 4g, spark.ui.enabled: true}
 
 
 @pytest.mark.parametrize(
+    ("written", "us"),
+    [("1h30m", 5_400_000_000), ("1h 30m", 5_400_000_000), ("1.5h", 5_400_000_000), ("40min", 2_400_000_000),
+     (" 10 s ", 10_000_000), ("500ms", 500_000), ("2d", 172_800_000_000), ("250us", 250)],
+)  # fmt: skip
+def test_durations_are_written_as_on_the_command_line(tmp_path: Path, written: str, us: int) -> None:
+    path = tmp_path / "pipeline.yaml"
+    path.write_text(f"""\
+family: geotext
+window: {written}
+trigger: {written}
+publications: {{format: ndjson, path: in}}
+subscriptions: {{format: ndjson, path: asked}}
+state: state
+""")
+    config = load_config(path)
+    assert config.window == Window.time(us) == Window.time(written)
+    assert config.trigger == us / 1e6
+    length = datetime.timedelta(microseconds=us)
+    given = make_config(SMALLEST | {"window": length, "trigger": length})
+    assert (given.window, given.trigger) == (config.window, config.trigger)
+
+
+@pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ({"familly": "window"}, "The configuration has no key 'familly'. Did you mean family?"),
@@ -67,11 +91,16 @@ spark: {spark.driver.memory: 4g, spark.ui.enabled: true}
         ({"engine": "fastest"}, "engine: The family geotext has no engine 'fastest'"),
         ({"window": "ten minutes"}, "window is a time such as 90s, 10m or 2h, or {count: 1000}, or none;"),
         ({"window": "0s"}, "window is a time such as 90s"),
+        ({"window": "600"}, "window is a time such as 90s"),
+        ({"window": "30m1h"}, "window is a time such as 90s"),
+        ({"window": "99999999999999d"}, "window is a time such as 90s"),
         ({"window": {"count": 0}}, "window.count is an integer from 1 to"),
         ({"zones": 0}, "zones is an integer from 1 to 1024, not 0."),
         ({"zones": True}, "zones is an integer from 1 to 1024, not True."),
         ({"batch": "many"}, "batch is an integer from 1 to 10000000, not 'many'."),
         ({"trigger": "-1"}, "trigger is a time such as 1s or 500ms, not '-1'."),
+        ({"trigger": "1s30m"}, "trigger is a time such as 1s or 500ms, not '1s30m'."),
+        ({"trigger": datetime.timedelta(seconds=-1)}, "trigger is a time such as 1s or 500ms, not datetime"),
         ({"bounds": [0, 0, 1]}, "bounds are four numbers, x_min, y_min, x_max and y_max"),
         ({"bounds": [1, 0, 0, 1]}, "bounds are four numbers"),
         ({"ids": "numbers"}, "ids.publications is text or integers, not 'numbers'."),

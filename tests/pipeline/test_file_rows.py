@@ -89,7 +89,7 @@ def test_any_bytes_give_a_row_for_each_line_that_says_something(lines: list[byte
 def test_cells_are_text_and_empty_ones_are_left_out(tmp_path: Path) -> None:
     content = b'id,x,"the, text"\n007,1.50,"line 1\nline ""2"""\n,,\n8,,""\n'
     assert rows(written(tmp_path / "f", content), "csv") == [
-        (1, "cells", '{"id":"007","x":"1.50","the, text":"line 1\\u000aline \\"2\\""}'),
+        (1, "cells", '{"id":"007","x":"1.50","the, text":"line 1\\nline \\"2\\""}'),
         (2, "cells", "{}"),
         (3, "cells", '{"id":"8","the, text":""}'),
     ]

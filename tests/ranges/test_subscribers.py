@@ -164,14 +164,14 @@ def test_bad_subscriptions_are_named() -> None:
 def test_a_kernel_without_room_goes_on_where_it_stopped() -> None:
     subscriptions, publications = _workload(n_subscriptions=300, n_objects=12, n_events=24, k=3, delete_share=0.2)
     engine, oracle = _open(granularity="publication"), skyband.open("ranges", "oracle", granularity="publication")
-    engine._subscribers.telling.told = make_told(1)
+    engine._subscribers.change_log.told = make_told(1)
     for verb, rows in (
         ("publish", publications.slice(0, 6)),
         ("subscribe", subscriptions),
         ("publish", publications.slice(6)),
     ):
         same(getattr(engine, verb)(rows), getattr(oracle, verb)(rows))
-        engine._subscribers.telling.told = make_told(6)
+        engine._subscribers.change_log.told = make_told(6)
     engine.check()
 
 

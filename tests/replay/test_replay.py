@@ -1,6 +1,8 @@
 """A replay is the oracle's change log, whatever the batches, the format and the time it is stopped at."""
 
+import dataclasses
 import datetime
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from skyband import Bounds, Rejected, Tops, Window
+from skyband import Bounds, Rejected, Tops, Window, contract
 from skyband.replay import Plan, replay, table_file, top
 from skyband.table import Reject, UnreadableFile, read_table, write_table
 from tests.replay.small import FAMILIES, Kept, oracle_changes, small
@@ -249,3 +251,29 @@ def test_small_batches_do_not_make_small_row_groups(tmp_path: Path) -> None:
     with table_file(tmp_path / "changes.parquet") as sink:
         replay(work.publications, work.subscriptions, batch=1, sink=sink)
     assert pq.ParquetFile(tmp_path / "changes.parquet").num_row_groups == 1
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_files_are_parsed_once(family: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many batches there are: engines take rows that were checked as they are."""
+    work, calls = small(family), Counter[str]()
+    files = [tmp_path / f"{noun}.{suffix}" for noun in ("publications", "subscriptions")]
+    for file in files:
+        write_table(getattr(work, file.stem), file)
+
+    def counted(noun: str) -> Any:
+        parse = getattr(contract.FAMILIES[family], f"parse_{noun}")
+
+        def counting(table: Any, settings: Any) -> Any:
+            calls[noun] += 1
+            return parse(table, settings)
+
+        return counting
+
+    parsers = {"parse_publications": counted("publications"), "parse_subscriptions": counted("subscriptions")}
+    given = dataclasses.replace(contract.FAMILIES[family], **parsers)
+    monkeypatch.setattr("skyband.contract.family._families", lambda: {family: given})
+    summary = replay(files[0], files[1], family=family, batch=3)
+    assert summary.n_publications == len(work.publications)
+    assert calls == {"publications": 1, "subscriptions": 1}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skyband.table.duration import parse_duration, show_duration
+from skyband.table.duration import parse_duration, parse_with_unit, show_duration
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,13 @@ def test_what_is_no_duration(text: str) -> None:
 def test_durations_that_may_be_a_mistake(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=rf"^'{text}' is not a duration[;:] {why}$"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize("text", ["7", "-4", " 600 ", "0"])
+def test_a_number_alone_is_no_duration_where_a_unit_is_needed(text: str) -> None:
+    assert parse_duration(text) == int(text)
+    with pytest.raises(ValueError, match="is not a duration; write 500ms"):
+        parse_with_unit(text)
 
 
 def test_long_durations_keep_their_digits() -> None:

@@ -1,4 +1,4 @@
-"""The shelf: right after whatever arrives and goes, and fitted again only when that pays."""
+"""The cell store: right after whatever arrives and goes, and fitted again only when that pays."""
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ from skyband.contract import Horizon
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.heap import make_heap
 from skyband.kernels.slots import BLOCK
-from skyband.topk.cell_store import Shelf, few
+from skyband.topk.cell_store import CellStore, few
 from skyband.topk.kernels.cpm import CALLS, VISITED, Ask, make_frontier, search
 from skyband.topk.kernels.scan import LARGEST, UNBOUNDED
 from skyband.topk.kernels.score import CHEBYSHEV, EUCLIDEAN, SUM, Questions, score_run
@@ -20,11 +20,11 @@ NOTHING = np.zeros(0, np.int64)
 
 
 class Stream:
-    """A store with its shelf, and the best of it by sorting."""
+    """A store with its cell store, and the best of it by sorting."""
 
     def __init__(self, dims: int, last: int, per_cell: int = 4, plain: int = 0) -> None:
         self.store = Store(dims, 1.0)
-        self.shelf = Shelf(dims, per_cell, plain)
+        self.cell_store = CellStore(dims, per_cell, plain)
         self.horizon = Horizon(n=last)
         self.now = 0
         self._n = 0
@@ -37,7 +37,7 @@ class Stream:
         nothing = np.zeros(n, np.int64)
         norms, offsets = np.zeros(n), np.zeros(n + 1, np.int64)
         self.store.append(Arrivals(ids, ts, points, norms, nothing, offsets, NOTHING, np.zeros(0)))
-        self.shelf.insert(self.store.contents, self.store.base, self.store.tail - n, self.store.tail)
+        self.cell_store.insert(self.store.contents, self.store.base, self.store.tail - n, self.store.tail)
         self._n += n
         self.now += n
         self.forget(self.horizon)
@@ -45,12 +45,12 @@ class Stream:
     def forget(self, horizon: Horizon) -> None:
         """Let go what lies outside of a horizon."""
         self.store.forget(self.now, horizon)
-        self.shelf.forget(self.store.base + self.store.head)
+        self.cell_store.forget(self.store.base + self.store.head)
 
     def check(self, kind: int, centre: Floats, want: int) -> None:
         """Search, and compare with sorting."""
         store = self.store
-        self.shelf.check(store.base + store.indices(), store.contents, store.base)
+        self.cell_store.check(store.base + store.indices(), store.contents, store.base)
         vectors = np.repeat(centre[None, :, None], BLOCK, axis=2)
         none = np.zeros(0)
         questions = Questions(
@@ -68,7 +68,7 @@ class Stream:
         way = 1.0 if kind != SUM else -1.0
         ask = Ask(0, store.tail, -LARGEST - 1, want, UNBOUNDED, way, np.inf, -np.inf, LARGEST)
         heap = make_heap(want)
-        n = search(self.shelf.shelves, questions, store.published, ask, self.shelf.frontier, heap)
+        n = search(self.cell_store.cell_pool, questions, store.published, ask, self.cell_store.frontier, heap)
         directed = np.zeros(max(store.tail, 1))
         score_run(questions, 0, store.contents, 0, store.tail, np.zeros(1), directed)
         keys = np.sqrt(directed) if kind == EUCLIDEAN else directed
@@ -102,13 +102,13 @@ def test_grows_and_shrinks(dims: int) -> None:
     for kind in (EUCLIDEAN, CHEBYSHEV, SUM):
         stream.publish(rng.random((300, dims)))
         stream.check(kind, rng.random(dims), 9)
-    n_cells = len(stream.shelf.shelves.cells)
+    n_cells = len(stream.cell_store.cell_pool.cells)
     assert n_cells > 25
     stream.forget(Horizon(n=40))
     stream.check(EUCLIDEAN, rng.random(dims), 9)
     stream.publish(rng.random((1, dims)))
     stream.check(SUM, rng.random(dims), 9)
-    assert len(stream.shelf.shelves.cells) < n_cells / 4
+    assert len(stream.cell_store.cell_pool.cells) < n_cells / 4
     stream.forget(Horizon(n=1))
     stream.publish(rng.random((2, dims)))
     stream.check(CHEBYSHEV, rng.random(dims), 9)
@@ -120,7 +120,7 @@ def test_a_steady_stream_is_fitted_once_in_a_while() -> None:
     for _ in range(40):
         stream.publish(rng.random((50, 2)))
     # From one batch to six: the first, and after four times as many.
-    assert stream.shelf.n_fits == 2
+    assert stream.cell_store.n_fits == 2
     stream.check(EUCLIDEAN, rng.random(2), 9)
 
 
@@ -130,11 +130,11 @@ def test_a_stream_that_wanders_off_is_followed() -> None:
     for step in range(60):
         stream.publish(rng.random((20, 2)) + step / 10.0)
         stream.check(EUCLIDEAN, rng.random(2) + step / 10.0, 5)
-    shelves = stream.shelf.shelves
-    held = shelves.cells[:, 2] - shelves.cells[:, 1]
+    cell_pool = stream.cell_store.cell_pool
+    held = cell_pool.cells[:, 2] - cell_pool.cells[:, 1]
     assert held.max() < 60
-    assert 5 < stream.shelf.n_fits < 30
-    counts = stream.shelf.counts
+    assert 5 < stream.cell_store.n_fits < 30
+    counts = stream.cell_store.counts
     assert counts[CALLS] == 60
     assert counts[VISITED] < 12 * counts[CALLS]
 
@@ -147,30 +147,30 @@ def test_a_few_far_points_do_not_spoil_the_grid() -> None:
     stream.publish(points)
     for kind in (EUCLIDEAN, CHEBYSHEV, SUM):
         stream.check(kind, rng.random(2), 9)
-    stream.shelf.counts[:] = 0
+    stream.cell_store.counts[:] = 0
     stream.check(EUCLIDEAN, np.full(2, 0.4), 9)
-    assert stream.shelf.counts[VISITED] < 30
+    assert stream.cell_store.counts[VISITED] < 30
 
 
 def test_few_publications_are_left_to_the_store() -> None:
     rng = np.random.default_rng(8)
     stream = Stream(2, last=400, plain=100)
     stream.publish(rng.random((100, 2)))
-    small = stream.shelf.n_bytes
+    small = stream.cell_store.n_bytes
     stream.check(EUCLIDEAN, rng.random(2), 9)
-    assert stream.shelf.n_fits == 0
+    assert stream.cell_store.n_fits == 0
     stream.publish(rng.random((100, 2)))
     stream.check(EUCLIDEAN, rng.random(2), 9)
-    assert stream.shelf.n_fits == 1
-    assert stream.shelf.n_bytes > 2 * small
+    assert stream.cell_store.n_fits == 1
+    assert stream.cell_store.n_bytes > 2 * small
     stream.forget(Horizon(n=20))
     stream.publish(rng.random((1, 2)))
     stream.check(EUCLIDEAN, rng.random(2), 9)
-    assert stream.shelf.n_bytes == small
+    assert stream.cell_store.n_bytes == small
 
 
 def test_more_dimensions_make_more_publications_few() -> None:
-    assert Shelf(4).shelves.plain == few(4) == 512
+    assert CellStore(4).cell_pool.plain == few(4) == 512
     assert few(8) == 16 * few(4)
     assert few(1000) < LARGEST
 
@@ -178,7 +178,7 @@ def test_more_dimensions_make_more_publications_few() -> None:
 def test_threads_have_frontiers_of_their_own() -> None:
     stream = Stream(2, last=100)
     stream.publish(np.random.default_rng(9).random((100, 2)))
-    other = make_frontier(stream.shelf.shelves)
-    mine = stream.shelf.frontier
+    other = make_frontier(stream.cell_store.cell_pool)
+    mine = stream.cell_store.frontier
     assert [array.shape for array in other] == [array.shape for array in mine]
     assert not any(np.shares_memory(one, two) for one, two in zip(other, mine, strict=True))

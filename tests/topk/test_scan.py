@@ -9,7 +9,7 @@ from skyband.contract import AnyEngine
 from skyband.ranges.scan import RangesScan
 from skyband.ranked.engine import RankedEngine
 from skyband.testing.machine import same, through_snapshot
-from skyband.topk.delivery_memory import Haunting
+from skyband.topk.delivery_memory import DeliveryMemory
 from skyband.topk.scan import ContinuousScan
 from skyband.workload import recipe_of
 
@@ -62,7 +62,7 @@ def test_a_kernel_without_room_goes_on_where_it_stopped(
     subscriptions, publications = _workload(family, seed=3, **options)
     scan, oracle = _both(family, granularity=granularity)
     assert isinstance(scan, ContinuousScan | RangesScan)
-    scan._telling = Haunting(scan._telling.rows, room=1)
+    scan._change_log = DeliveryMemory(scan._change_log.rows, room=1)
     for verb, rows in (
         ("publish", publications.slice(0, 6)),
         ("subscribe", subscriptions),

@@ -1,4 +1,4 @@
-"""The owner of the catalogue: room when it runs out, and no more of it than is needed."""
+"""The term store: room when it runs out, and no more of it than is needed."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,8 @@ from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.cpm import CALLS, Ask
 from skyband.topk.kernels.scan import LARGEST, UNBOUNDED, Live, Published
 from skyband.topk.kernels.score import PLACE, Contents, Questions
-from skyband.topk.kernels.term_search import look_up
-from skyband.topk.term_store import LEAF, Catalogue
+from skyband.topk.kernels.term_search import search_terms
+from skyband.topk.term_store import LEAF, TermStore
 
 UNIT = (0.0, 0.0, 1.0, 1.0)
 
@@ -34,72 +34,72 @@ def _contents(rng: np.random.Generator, n: int, codes: np.ndarray[tuple[int], np
 def test_grows_and_shrinks_with_what_is_stored(leaf: int) -> None:
     rng = np.random.default_rng(leaf)
     contents = _contents(rng, 300, np.arange(20))
-    catalogue = Catalogue(UNIT, leaf)
+    term_store = TermStore(UNIT, leaf)
     oldest = 0
     for lo in range(0, 300, 50):
-        catalogue.insert(contents, 0, lo, lo + 50)
-        catalogue.check(np.arange(oldest, lo + 50), contents, 0)
+        term_store.insert(contents, 0, lo, lo + 50)
+        term_store.check(np.arange(oldest, lo + 50), contents, 0)
         oldest = max(0, lo - 60)
-        catalogue.forget(contents, 0, oldest)
-        catalogue.check(np.arange(oldest, lo + 50), contents, 0)
-    catalogue.forget(contents, 0, 1000)
-    catalogue.check(np.zeros(0, np.int64), contents, 0)
-    assert len(catalogue.lookup.queue) > len(catalogue.pages.nodes)
+        term_store.forget(contents, 0, oldest)
+        term_store.check(np.arange(oldest, lo + 50), contents, 0)
+    term_store.forget(contents, 0, 1000)
+    term_store.check(np.zeros(0, np.int64), contents, 0)
+    assert len(term_store.term_search.queue) > len(term_store.trees.nodes)
 
 
 def test_a_store_that_drops_its_beginning() -> None:
     """Numbers stay when indices shrink and the base grows."""
     rng = np.random.default_rng(1)
     contents = _contents(rng, 90, np.arange(9))
-    catalogue = Catalogue(UNIT, 4)
-    catalogue.insert(contents, 500, 10, 60)
-    catalogue.forget(contents, 500, 530)
+    term_store = TermStore(UNIT, 4)
+    term_store.insert(contents, 500, 10, 60)
+    term_store.forget(contents, 500, 530)
     kept = contents._replace(
         point=np.ascontiguousarray(contents.point[:, 30:]),
         term_start=contents.term_start[30:],
         term_count=contents.term_count[30:],
     )
-    catalogue.insert(kept, 530, 30, 60)
-    catalogue.check(np.arange(530, 590), kept, 530)
-    catalogue.forget(kept, 530, 529)
-    catalogue.forget(kept, 530, 570)
-    catalogue.check(np.arange(570, 590), kept, 530)
+    term_store.insert(kept, 530, 30, 60)
+    term_store.check(np.arange(530, 590), kept, 530)
+    term_store.forget(kept, 530, 529)
+    term_store.forget(kept, 530, 570)
+    term_store.check(np.arange(570, 590), kept, 530)
 
 
 def test_begins_anew_when_everything_was_forgotten() -> None:
     rng = np.random.default_rng(2)
     contents = _contents(rng, 20, np.arange(5))
-    catalogue = Catalogue(UNIT, 4)
-    catalogue.insert(contents, 0, 0, 10)
-    catalogue.forget(contents, 0, 10)
-    catalogue.insert(contents, 700, 5, 20)
-    catalogue.check(np.arange(705, 720), contents, 700)
-    catalogue.forget(contents, 700, 710)
-    catalogue.check(np.arange(710, 720), contents, 700)
+    term_store = TermStore(UNIT, 4)
+    term_store.insert(contents, 0, 0, 10)
+    term_store.forget(contents, 0, 10)
+    term_store.insert(contents, 700, 5, 20)
+    term_store.check(np.arange(705, 720), contents, 700)
+    term_store.forget(contents, 700, 710)
+    term_store.check(np.arange(710, 720), contents, 700)
 
 
 def test_memory_stays_the_same_as_words_come_and_go() -> None:
     rng = np.random.default_rng(3)
-    catalogue, sizes, before = Catalogue(UNIT, 8), [], None
+    term_store, sizes, before = TermStore(UNIT, 8), [], None
     for window in range(60):
         # Codes are used again for other words; now many words are rare, now few are common.
         codes = rng.permutation(400)[: rng.choice([3, 30, 300])]
         contents = _contents(rng, 60, codes)
         base = 60 * window
         if before is not None:
-            catalogue.forget(before, base - 60, base)
-        catalogue.insert(contents, base, 0, 60)
+            term_store.forget(before, base - 60, base)
+        term_store.insert(contents, base, 0, 60)
         before = contents
-        sizes.append(catalogue.n_bytes)
-    catalogue.check(np.arange(base, base + 60), contents, base)
+        sizes.append(term_store.n_bytes)
+    term_store.check(np.arange(base, base + 60), contents, base)
     assert max(sizes[20:]) <= 1.2 * max(sizes[:20])
 
 
 def test_is_searched() -> None:
     rng = np.random.default_rng(4)
     contents = _contents(rng, 200, np.arange(6))
-    catalogue = Catalogue(UNIT, 8)
-    catalogue.insert(contents, 0, 0, 200)
+    term_store = TermStore(UNIT, 8)
+    term_store.insert(contents, 0, 0, 200)
     numbers = np.arange(200)
     published = Published(contents, Live(numbers, numbers, 0, 0, 0, numbers, 0))
     slots = np.zeros(BLOCK, np.int64)
@@ -117,8 +117,8 @@ def test_is_searched() -> None:
     )
     heap = make_heap(300)
     ask = Ask(0, 200, -LARGEST - 1, 300, UNBOUNDED, -1.0, np.inf, -np.inf, LARGEST)
-    n = look_up(catalogue.pages, questions, published, ask, catalogue.lookup, heap)
+    n = search_terms(term_store.trees, questions, published, ask, term_store.term_search, heap)
     said = {int(p) for p in numbers if 3 in contents.terms[contents.term_start[p] :][: contents.term_count[p]]}
     assert set(heap.items[:n].tolist()) == said
     assert (np.diff(heap.keys[:n]) >= 0.0).all()
-    assert catalogue.counts[CALLS] == 1
+    assert term_store.counts[CALLS] == 1

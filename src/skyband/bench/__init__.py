@@ -1,17 +1,17 @@
 """Benchmarks: found in `skyband.bench.suite`, run at three sizes, stored as raw rows, drawn later from those alone."""
 
-from skyband.bench.benchmark import Benchmark, Progress, Size
 from skyband.bench.discovery import discover, draw, tables
-from skyband.bench.figure import NoMatplotlib
+from skyband.bench.experiment import AnyExperiment, Experiment, Progress, Size
 from skyband.bench.row import Row
 from skyband.bench.storage import load, rows_of, store
+from skyband.bench.view import NoMatplotlib
 
-BENCHMARKS: dict[str, Benchmark] = discover()
+BENCHMARKS: dict[str, AnyExperiment] = discover()
 """Every benchmark by name."""
 
 __all__ = [
     "BENCHMARKS",
-    "Benchmark",
+    "Experiment",
     "NoMatplotlib",
     "Progress",
     "Row",

@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skyband.bench.benchmark import Progress
-from skyband.bench.clock import time_in_turn
-from skyband.bench.contest import WrongAnswer
-from skyband.bench.covering_cost import lengths_of, n_probes
-from skyband.bench.covering_data import Data, Scan, Setting, covers, draw, on_curve, queries
+from skyband.bench.covering_data import Data, Scan, Setting, covers, draw, lengths_of, n_probes, on_curve, queries
+from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured, skipped
+from skyband.bench.runner import WrongAnswer, short_of_memory, time_in_turn
 from skyband.covering.kernels.corners import NONE
 from skyband.covering.roots import Roots
 from skyband.covering.search import Corners, Greedy, Jumps, Search
@@ -26,6 +24,9 @@ from skyband.kernels.array import Floats, Int64s
 SCAN = "scan"
 # Fewer queries than this tell nothing.
 LEAST = 3
+# The points as numbers, the tables they came from, the cells and keys while the curve is laid, and the curve, for a
+# number of 8 bytes of each.
+COPIES = 10
 # Nanoseconds below which a round is too short for a few of them.
 QUICK = 20_000_000
 
@@ -64,7 +65,11 @@ class Built(NamedTuple):
 
 
 def compare(setting: Setting, effort: Effort, progress: Progress) -> Iterator[Row]:
-    """A row for each search."""
+    """A row for each search, or one that says why there are none."""
+    reason = short_of_memory(setting.n * 2 * setting.attributes * 8 * COPIES)
+    if reason is not None:
+        yield skipped(setting.label, Corners.name, setting.parameters, reason)
+        return
     progress(setting.label)
     built = build(setting, effort)
     first, everything = Corners(built.hilbert.roots), np.arange(len(built.asked))

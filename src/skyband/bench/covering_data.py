@@ -5,7 +5,8 @@ subscriptions. The others are not covered, but nearly so: from a box drawn like 
 covers it, and from there on, until nothing covers it with a cell more on each side.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 from skyband.covering import workload as covering
 from skyband.covering.grid import Domain, to_points
 from skyband.covering.kernels.corners import NONE
+from skyband.covering.kernels.cubes import n_cubes
 from skyband.covering.roots import Roots
 from skyband.covering.search import Corners
 from skyband.kernels.array import Bools, Floats, Int64s
@@ -152,3 +154,22 @@ class Scan:
 def covers(points: Floats, found: Int64s, asked: Floats) -> Bools:
     """Whether each of the found slots covers what was asked; NONE covers nothing."""
     return np.asarray((found != NONE) & (points[found] >= asked).all(axis=1))
+
+
+def lengths_of(points: Floats, roots: Roots) -> Int64s:
+    """The side lengths of the regions that points are searched in."""
+    return np.asarray((1 << roots.bits) - roots.grid.cells(points, 1).astype(np.int64))
+
+
+def n_probes(lengths: Iterable[int], coverage: float) -> int:
+    """How many cubes, the largest first, make up this share of a region (Lemma 3.4)."""
+    sides = [int(length) for length in lengths]
+    wanted, searched, n = coverage * math.prod(sides), 0.0, 0
+    numbers = n_cubes(np.array(sides))
+    for i in range(len(numbers) - 1, -1, -1):
+        cube = 1 << (i * len(sides))
+        if coverage < 1.0 and searched + numbers[i] * cube >= wanted:
+            return n + math.ceil((wanted - searched) / cube)
+        searched += numbers[i] * cube
+        n += numbers[i]
+    return n

@@ -13,15 +13,20 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from skyband.bench.benchmark import Benchmark, Column, Progress, Size
-from skyband.bench.clock import time_in_turn
-from skyband.bench.contest import WrongAnswer
-from skyband.bench.covering_cost import lengths_of, n_probes
-from skyband.bench.covering_data import SEED, Data, Scan, Setting, draw, on_curve, points_of
-from skyband.bench.covering_view import ASKED, RATIO, SEARCH
-from skyband.bench.painting_view import beside
+from skyband.bench.covering_data import (
+    SEED,
+    Data,
+    Scan,
+    Setting,
+    draw,
+    lengths_of,
+    n_probes,
+    on_curve,
+    points_of,
+)
+from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured, skipped
-from skyband.bench.view import given, plot, shown
+from skyband.bench.runner import WrongAnswer, time_in_turn
 from skyband.covering import workload
 from skyband.covering.kernels.corners import NONE
 from skyband.covering.search import Corners, Greedy, Jumps, Search
@@ -31,8 +36,6 @@ COVERAGES = (0.99, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5)
 EXHAUSTIVE = "exhaustive"
 # Nanoseconds of a round below which there are more rounds: what disturbs a short one is much of its time.
 QUICK = 50_000_000
-# By dimensions and coverage, for any aspect ratio (section 6).
-PAPER = {(4, 0.7): 500.0, (4, 0.9): 20.0, (8, 0.75): 3.0}
 
 
 class Case(NamedTuple):
@@ -57,11 +60,12 @@ class Case(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Shortest sides, aspect ratios, queries, points, the most cubes of a region on average, coverages, and rounds.
+    """Attributes, shortest sides, aspect ratios, queries, points, the most cubes of a region, coverages, and rounds.
 
     `longest` are sides that are held in turn, so that a shortest side is halved as the aspect ratio grows by one.
     """
 
+    attributes: int
     sides: tuple[int, ...]
     aspects: tuple[int, ...]
     n_queries: int
@@ -83,57 +87,20 @@ class Plan(NamedTuple):
             yield from (Case(side >> aspect, aspect, "longest") for aspect in self.aspects)
 
 
-def benchmark(figure: int, attributes: int, plans: dict[Size, Plan]) -> Benchmark:
-    """The figure for so many attributes."""
-    dims = 2 * attributes
-
-    def measure(size: Size, progress: Progress) -> Iterator[Row]:
-        for case in plans[size].cases():
-            progress(f"{dims} dimensions, {case.label}")
-            yield from compare(attributes, case, plans[size])
-
-    def largest(row: Row) -> bool:
-        sides = plans[row["size"]].sides if row["parameters"]["held"] == "shortest" else plans[row["size"]].longest
-        return "coverage" in row["parameters"] and row["parameters"]["held_side"] == max(sides)
-
-    return Benchmark(
-        name=f"covering-figure{figure}",
-        summary=f"Figure {figure} of the covering paper: speed-up of approximate search in {dims} dimensions.",
-        measure=measure,
-        columns=(
-            Column("side held", _held),
-            SEARCH,
-            given("aspect ratio", "aspect"),
-            RATIO,
-            *beside("speed-up", "ratio", _paper)[1:],
-            shown("1 / coverage", "inverse"),
-            shown("speed-up in probes", "fewer"),
-            shown("probes, nodes or leaves", "steps"),
-            shown("µs a query", "us"),
-            ASKED,
-        ),
-        plots=(
-            plot(
-                "speed-up", f"Figure {figure}: speed-up, d = {dims}", "coverage", "ratio", "speed-up", largest, _series
-            ),
-            plot("time", f"Figure {figure}: time, d = {dims}", "coverage", "us", "µs a query", largest, _series),
-        ),
-    )
-
-
-def compare(attributes: int, case: Case, plan: Plan) -> Iterator[Row]:
+def speed_up(plan: Plan, case: Case, progress: Progress) -> Iterator[Row]:
     """Exhaustive search, ever smaller shares of the region, and the exact searches of this project.
 
     Where regions have too many cubes to search them all, no time is taken, and probes are foretold.
     """
     contest, bits = case.label, plan.bits(case.side)
+    progress(f"{2 * plan.attributes} dimensions, {contest}")
     parameters: dict[str, Any] = {
-        "dims": 2 * attributes,
+        "dims": 2 * plan.attributes,
         "bits": bits,
         "seed": SEED,
         "held_side": case.held_side,
     } | case._asdict()
-    setting = Setting(plan.n_points, attributes, sides=(0.1, 0.5), bits=bits)
+    setting = Setting(plan.n_points, plan.attributes, sides=(0.1, 0.5), bits=bits)
     asked = regions(setting, case.side, case.aspect, plan.n_queries)
     roots = on_curve(sparse(setting, asked))
     lengths = lengths_of(asked, roots)
@@ -153,8 +120,8 @@ def compare(attributes: int, case: Case, plan: Plan) -> Iterator[Row]:
     quick = {name: search for name, search in searches.items() if timed[name].taken[0] < QUICK}
     timed |= _time(quick, asked, plan.n_rounds)
     for name, (taken, steps) in timed.items():
-        speed_up = float(np.median(timed[EXHAUSTIVE].taken) / np.median(taken))
-        measures = {"us": float(np.median(taken)) / len(asked) / 1e3, "ratio": speed_up}
+        gain = float(np.median(timed[EXHAUSTIVE].taken) / np.median(taken))
+        measures = {"us": float(np.median(taken)) / len(asked) / 1e3, "ratio": gain}
         measures = foretold.get(name, {}) | measures | {"steps": steps}
         own = parameters | ({"coverage": shares[name]} if name in shares else {})
         yield measured(contest, name, own, taken, len(asked), measures)
@@ -223,16 +190,3 @@ def _time(searches: Mapping[str, Search], asked: Floats, n_rounds: int) -> dict[
 
 def _find(search: Search, asked: Floats, turn: int) -> Int64s:
     return search.find(asked)
-
-
-def _held(row: Row, first: Row) -> str:
-    given = row["parameters"]
-    return f"{given['held']}, {given['held_side']} of {1 << given['bits']}"
-
-
-def _paper(row: Row) -> float | None:
-    return PAPER.get((row["parameters"]["dims"], row["parameters"].get("coverage", 1.0)))
-
-
-def _series(row: Row) -> str:
-    return f"aspect ratio {row['parameters']['aspect']}, {row['parameters']['held']} side held"

@@ -1,24 +1,24 @@
-"""Which benchmarks there are: every module of `skyband.bench.suite` has one, under the name BENCHMARK."""
+"""Which benchmarks there are: every module of `skyband.bench.suite` has a table of them, under the name EXPERIMENTS."""
 
 import importlib
 import pkgutil
 from pathlib import Path
 
 from skyband.bench import suite
-from skyband.bench.benchmark import Benchmark
+from skyband.bench.experiment import AnyExperiment
 from skyband.bench.row import Row
 from skyband.bench.storage import latest, load, rows_of
 
 
-def discover() -> dict[str, Benchmark]:
-    """All benchmarks by name, in the order of their modules."""
-    found: dict[str, Benchmark] = {}
+def discover() -> dict[str, AnyExperiment]:
+    """All benchmarks by name, in the order of their names."""
+    found: dict[str, AnyExperiment] = {}
     for module in pkgutil.iter_modules(suite.__path__, f"{suite.__name__}."):
-        benchmark: Benchmark = importlib.import_module(module.name).BENCHMARK
-        if benchmark.name in found:
-            raise ValueError(f"There is a benchmark {benchmark.name} already.")
-        found[benchmark.name] = benchmark
-    return found
+        for experiment in importlib.import_module(module.name).EXPERIMENTS:
+            if experiment.name in found:
+                raise ValueError(f"There is a benchmark {experiment.name} already.")
+            found[experiment.name] = experiment
+    return dict(sorted(found.items()))
 
 
 def draw(folder: str | Path, out: str | Path) -> list[Path]:
@@ -31,12 +31,12 @@ def tables(folder: str | Path) -> str:
     return "\n".join(_table(benchmark, rows) for benchmark, rows in _runs(folder))
 
 
-def _runs(folder: str | Path) -> list[tuple[Benchmark, list[Row]]]:
+def _runs(folder: str | Path) -> list[tuple[AnyExperiment, list[Row]]]:
     benchmarks, runs = discover(), latest(rows_of(load(folder)))
     return [(benchmarks[name], rows) for name, rows in sorted(runs.items()) if name in benchmarks]
 
 
-def _table(benchmark: Benchmark, rows: list[Row]) -> str:
+def _table(benchmark: AnyExperiment, rows: list[Row]) -> str:
     headers, cells = benchmark.table(rows)
     origin = (
         f"`{rows[0]['commit']}`, kernels `{rows[0]['versions'].get('kernels', 'unknown')}`, {rows[0]['at']:%Y-%m-%d}"

@@ -1,7 +1,7 @@
 """Contests of pipelines: beside a bare engine, at a low rate, and beside the other shape of match."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -11,11 +11,10 @@ import numpy as np
 import psutil
 import pyarrow as pa
 
-from skyband.bench.clock import time_in_turn
-from skyband.bench.contest import WrongAnswer
 from skyband.bench.pipeline_course import Bare, Course
 from skyband.bench.pipeline_flow import Flow, Ours, Told, cpu_seconds
 from skyband.bench.row import Row, measured
+from skyband.bench.runner import Call, WrongAnswer, time_in_turn
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,7 +56,7 @@ class Race:
 
     def run(self) -> dict[str, list[int]]:
         """The nanoseconds of every batch."""
-        calls: dict[str, Callable[[int], object]] = {"bare": self._publish} if self.bare is not None else {}
+        calls: dict[str, Call] = {"bare": self._publish} if self.bare is not None else {}
         calls |= {name: partial(self._feed, name) for name in self.flows}
         self._before = cpu_seconds()
         return time_in_turn(calls, self.course.n_batches - 1, after=self._note)

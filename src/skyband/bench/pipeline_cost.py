@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from skyband.bench.clock import time_in_turn
 from skyband.bench.pipeline_course import ENGINE, FAMILY, Course, Step
 from skyband.bench.row import Row, measured
+from skyband.bench.runner import time_in_turn
 from skyband.contract.family import FAMILIES
 from skyband.table import Settings
 from skyband.zoning import fit

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 import skyband
-from skyband.bench.contest import pieces
-from skyband.bench.places import Corpus
+from skyband.bench.geotext_corpus import Corpus
+from skyband.bench.runner import pieces
 from skyband.contract import AnyEngine
 from skyband.table import Window
 from skyband.table.write import json_rows
@@ -91,7 +91,7 @@ class Bare:
 
 def rate(n_subscriptions: int, n_live: int, sample: int, shrink: int = 50, k: int = 20) -> float:
     """How many publications a second an engine takes; the first half of the sample is not counted."""
-    from skyband.bench.clock import time_in_turn
+    from skyband.bench.runner import time_in_turn
 
     course = Course(n_subscriptions, n_live, sample, 2, shrink, k)
     bare = Bare(course)

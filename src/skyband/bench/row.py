@@ -4,8 +4,11 @@ Rows with the same `contest` were measured side by side, turn and turn about, an
 them is what the ratios are to.
 """
 
+import math
 from statistics import median
 from typing import Any
+
+from skyband.kernels.array import Floats
 
 Row = dict[str, Any]
 
@@ -48,3 +51,11 @@ def ratio(row: Row, first: Row) -> str:
 def number(value: float) -> str:
     """A number for people: whole and with commas from a thousand on, three digits below."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def average(name: str, values: Floats) -> dict[str, float]:
+    """The mean of values and its standard error, by name; nothing without values."""
+    if not len(values):
+        return {}
+    error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.inf
+    return {name: float(values.mean()), f"{name}_error": float(error)}

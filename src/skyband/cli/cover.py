@@ -145,24 +145,18 @@ def _opened(search: Any, epsilon: float | None, bits: int | None, domains: "tupl
 def _answer(
     output: Output, label: str, cover: "CoverSet", opened: "Opened", verb: "Callable[[Any], pa.Table]"
 ) -> Answered:
-    """Give all rows of a file to the cover set; what it rejects gets the row numbers and the name of the file."""
+    """Give all rows of a file to the cover set; what it rejects has the row numbers and the name of the file."""
     import pyarrow as pa
 
-    from skyband import Rejected
     from skyband.replay.source import load
 
     source = load(opened, "covering", cover.settings, cover.on_error)
-    answers, size, total = [], GREEDY_BATCH if cover.search == "greedy" else BATCH, len(source.table)
+    answers, size, total = [], GREEDY_BATCH if cover.search == "greedy" else BATCH, len(source.checked)
     n_steps = _n_steps(cover)
     with output.progress(label) as progress:
         # One batch at least, as it has the columns of an answer.
         for start in range(0, max(total, 1), size):
-            before = len(cover.rejects)
-            try:
-                answers.append(verb(source.table.slice(start, size)))
-            except Rejected as error:
-                raise Rejected(source.located(error.rejects, start), source.name) from None
-            source.rejects.extend(source.located(cover.rejects[before:], start))
+            answers.append(source.give(verb, cover, start, size))
             progress(min(start + size, total), total)
     source.rejects.sort()
     # A batch without a good row may have come before the type of ids was known.

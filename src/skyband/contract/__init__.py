@@ -1,5 +1,6 @@
 """The verbs: what every engine does, in what order answers come, and how long a publication lives."""
 
+from skyband.contract.checked import Checked, Given, check
 from skyband.contract.engine import Engine, Granularity
 from skyband.contract.family import FAMILIES, Family, Parse, check_settings, infer_family
 from skyband.contract.horizon import Horizon
@@ -16,8 +17,10 @@ __all__ = [
     "FARTHEST",
     "FORMAT",
     "AnyEngine",
+    "Checked",
     "Engine",
     "Family",
+    "Given",
     "Granularity",
     "Horizon",
     "Ids",
@@ -26,6 +29,7 @@ __all__ = [
     "Rows",
     "Tops",
     "UnreadableSnapshot",
+    "check",
     "check_settings",
     "engines",
     "find_engine",

@@ -1,8 +1,9 @@
 """The contract: five verbs, batches in, changes out, time as an argument.
 
 An engine is deterministic, does no I/O of its own accord and owns no threads. Every verb takes anything that
-`skyband.table.read_table` reads and answers with an Arrow table. A batch with a bad row raises `Rejected` and changes
-nothing; with `on_error="collect"` the good rows are applied and the bad ones are added to `rejects`.
+`skyband.table.read_table` reads, or a batch that was checked before, and answers with an Arrow table. A batch with a
+bad row raises `Rejected` and changes nothing; with `on_error="collect"` the good rows are applied and the bad ones are
+added to `rejects`.
 """
 
 from abc import abstractmethod
@@ -15,12 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.contract import snapshot
+from skyband.contract.checked import Given
 from skyband.contract.family import FAMILIES
 from skyband.contract.gates import Gated
 from skyband.contract.intake import FARTHEST, Ids
 from skyband.contract.rows import Batch
 from skyband.kernels.array import Bools
-from skyband.table import LARGEST_K, OnError, Settings, Source, shorten
+from skyband.table import LARGEST_K, OnError, Settings, shorten
 from skyband.table.argument import check_choice, check_folder, check_integer
 from skyband.table.instant import Instant, one_instant
 
@@ -57,7 +59,7 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         self.granularity = granularity
         self.now: int | None = None
 
-    def subscribe(self, subscriptions: Source) -> pa.Table:
+    def subscribe(self, subscriptions: Given) -> pa.Table:
         """Register standing questions; answers with their first tops, from what is live now."""
         parsed = self._parse(subscriptions, FAMILIES[self.family].parse_subscriptions)
         rows = self._admit(parsed, "subscriptions", self._registered(parsed.rows.ids), "is already registered")
@@ -87,7 +89,7 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
             self._watch.touch(known)
         return changes
 
-    def publish(self, publications: Source) -> pa.Table:
+    def publish(self, publications: Given) -> pa.Table:
         """Take arrivals, and the expiries they cause; answers with how every top changed."""
         parse = FAMILIES[self.family].parse_publications
         assert parse is not None

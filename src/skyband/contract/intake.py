@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from skyband.contract.checked import Checked, Given, numbered
 from skyband.contract.family import Parse
 from skyband.contract.rows import take
 from skyband.kernels.array import Bools
-from skyband.table import OnError, Parsed, Reject, Rejected, Settings, Source, UnreadableFile, read_table, shorten
+from skyband.table import OnError, Parsed, Reject, Rejected, Settings, UnreadableFile, read_table, shorten
 from skyband.table.argument import check_choice, is_integer
 from skyband.table.identity import ids as read_ids
 from skyband.table.memory import table_of
@@ -55,13 +56,12 @@ class Intake(ABC):
         """The type of an id column: what came first, or text while nothing has."""
         return self._id_types.get(column, pa.string())
 
-    def _parse(self, source: Source, parse: Parse) -> Parsed[Any]:
+    def _parse(self, source: Given, parse: Parse) -> Parsed[Any]:
         """The rows of a source, with `kept` and the rejects counted as the source counts its rows, from 1."""
+        if isinstance(source, Checked):
+            return source.parsed_for(parse, self.settings)
         reading = read_table(source)
-        parsed = parse(reading.table, self.settings)
-        numbers = reading.row_numbers
-        rejects = [reject._replace(row=int(numbers[reject.row - 1])) for reject in parsed.rejects]
-        return Parsed(parsed.rows, numbers[parsed.kept], [*reading.rejects, *rejects])
+        return numbered(reading, parse(reading.table, self.settings))
 
     def _admit(self, parsed: Parsed[Any], what: str, taken: Bools, why: str) -> Any:
         ids = parsed.rows.ids

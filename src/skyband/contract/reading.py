@@ -4,15 +4,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from skyband.contract.family import FAMILIES, Family, Parse
+from skyband.contract.checked import DEFAULTS, check, parse_of
 from skyband.table.argument import check_choice
 from skyband.table.read import Source, read_table, source_name
 from skyband.table.reject import MissingColumn, OnError, Reject, Rejected, UnreadableFile
 from skyband.table.settings import Settings
 from skyband.table.sieve import Parsed
-from skyband.table.typed import typed
-
-DEFAULTS = Settings()
 
 
 class FileLacksColumn(UnreadableFile, MissingColumn):
@@ -31,39 +28,26 @@ def read_publications(
     family: str, source: "Source", settings: Settings = DEFAULTS, on_error: OnError = "raise"
 ) -> Rows:
     """The publications of a source; bad rows raise `Rejected`, or are collected beside the good ones."""
-    chosen = _family(family)
-    parse, schema = chosen.parse_publications, chosen.publications
-    if parse is None:
-        raise ValueError(f"The family {family} has no publications.")
-    return _read(source, "publications", parse, schema, settings, on_error)
+    return _read(family, "publications", source, settings, on_error)
 
 
 def read_subscriptions(
     family: str, source: "Source", settings: Settings = DEFAULTS, on_error: OnError = "raise"
 ) -> Rows:
     """The subscriptions of a source; bad rows raise `Rejected`, or are collected beside the good ones."""
-    chosen = _family(family)
-    parse, schema = chosen.parse_subscriptions, chosen.subscriptions
-    return _read(source, "subscriptions", parse, schema, settings, on_error)
+    return _read(family, "subscriptions", source, settings, on_error)
 
 
-def _family(name: str) -> Family:
-    check_choice("family", name, FAMILIES)
-    return FAMILIES[name]
-
-
-def _read(source: "Source", noun: str, parse: Parse, schema: pa.Schema, settings: Settings, on_error: OnError) -> Rows:
+def _read(family: str, noun: str, source: "Source", settings: Settings, on_error: OnError) -> Rows:
+    parse_of(family, noun)
     check_choice("on_error", on_error, OnError)
     name, reading = source_name(source), read_table(source)
     try:
-        parsed = parse(reading.table, settings)
+        checked = check(family, noun, reading, settings)
     except MissingColumn as error:
         if name is None:
             raise
         raise FileLacksColumn(f"{name}: {error}") from None
-    numbers = reading.row_numbers.tolist()
-    rejects = [reject._replace(row=numbers[reject.row - 1]) for reject in parsed.rejects]
-    rejects = sorted(reading.rejects + rejects)
-    if rejects and on_error == "raise":
-        raise Rejected(rejects, name or noun)
-    return Rows(typed(reading.table, parsed, schema), parsed, rejects)
+    if checked.rejects and on_error == "raise":
+        raise Rejected(checked.rejects, name or noun)
+    return Rows(checked.table(), checked.parsed, checked.rejects)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.kernels.array import Int64s
+from skyband.kernels.ragged import offsets_of, places_of
 from skyband.table import Windows
 
 
@@ -36,9 +37,8 @@ def take(rows: RowsT, chosen: Int64s) -> RowsT:
     taken |= {name: fields[name] for name in kind._field_defaults}
     if "offsets" in fields:
         lengths = np.diff(fields["offsets"])[chosen]
-        taken["offsets"] = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        inside = np.arange(int(lengths.sum())) - np.repeat(taken["offsets"][:-1], lengths)
-        places = np.repeat(fields["offsets"][:-1][chosen], lengths) + inside
+        taken["offsets"] = offsets_of(lengths)
+        places = places_of(fields["offsets"][:-1][chosen], lengths)
         taken.update({name: _take(fields[name], places) for name in ragged})
     chosen_rows: RowsT = kind._make(taken[name] for name in kind._fields)
     return chosen_rows

@@ -13,7 +13,7 @@ from typing import Literal, Self
 import numpy as np
 import pyarrow as pa
 
-from skyband.contract import Ids, Intake, snapshot
+from skyband.contract import Given, Ids, Intake, snapshot
 from skyband.covering.forest import Forest
 from skyband.covering.grid import WHOLE, Domain, check_bits, check_domain, match_nothing, to_points
 from skyband.covering.kernels.corners import NONE
@@ -22,7 +22,7 @@ from skyband.covering.rows import Subscriptions, parse_subscriptions
 from skyband.covering.search import Corners, Greedy, Jumps, Placed, Search
 from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.idmap import IdMap
-from skyband.table import OnError, Parsed, Reject, Source, shorten
+from skyband.table import OnError, Parsed, Reject, shorten
 from skyband.table.argument import check_choice, check_folder, check_integer, check_number, no_option
 
 SearchName = Literal["corners", "jumps", "greedy"]
@@ -75,7 +75,7 @@ class CoverSet(Intake):
         """How many subscriptions a routing table has to hold."""
         return self._forest.n_roots
 
-    def add(self, subscriptions: Source) -> pa.Table:
+    def add(self, subscriptions: Given) -> pa.Table:
         """Register boxes; tells for each which one covers it, and which earlier ones it covers that were uncovered."""
         parsed = self._checked(self._parse(subscriptions, parse_subscriptions))
         rows = self._admit(parsed, "subscriptions", self._registered(parsed.rows.ids), "is already registered")
@@ -106,7 +106,7 @@ class CoverSet(Intake):
         self._count(removed=len(slots), promoted=len(promoted))
         return answer
 
-    def find(self, subscriptions: Source) -> pa.Table:
+    def find(self, subscriptions: Given) -> pa.Table:
         """Which uncovered member covers each of these boxes, or null; they are not added, and may have any ids."""
         parsed = self._checked(self._parse(subscriptions, parse_subscriptions))
         self._handle(parsed.rejects, "subscriptions")

@@ -8,6 +8,7 @@ from skyband.covering.kernels.curve import order_of
 from skyband.covering.kernels.sfc import HEIGHT, INNER, LEAF, SIZE, Nodes, insert_all, make_array, remove_all
 from skyband.covering.kernels.sfcbuild import build, check_array, curve_keys
 from skyband.kernels.array import Int64s
+from skyband.kernels.growth import resized, resized_all
 from skyband.kernels.room import stops
 from skyband.kernels.simd import Cells
 
@@ -80,15 +81,6 @@ class Curve:
 
 def _grown(nodes: Nodes, more: int) -> Nodes:
     """Nodes with at least so many more, and at least half as many again."""
-    n = len(nodes.length)
-    length, upper, child, key, tie = (
-        _extended(array, max(more, n // 2)) for array in (nodes.length, nodes.upper, nodes.child, nodes.key, nodes.tie)
-    )
-    lower = upper if nodes.lower is nodes.upper else _extended(nodes.lower, max(more, n // 2))
-    return Nodes(length, upper, lower, child, key, tie)
-
-
-def _extended(array: Any, n: int) -> Any:
-    larger = np.zeros((len(array) + n, *array.shape[1:]), array.dtype)
-    larger[: len(array)] = array
-    return larger
+    n = len(nodes.length) + max(more, len(nodes.length) // 2)
+    longer = resized_all(nodes, n, ("length", "upper", "child", "key", "tie"))
+    return longer._replace(lower=longer.upper if nodes.lower is nodes.upper else resized(nodes.lower, n))

@@ -12,7 +12,7 @@ the roots are the first `n_roots` entries of a list, and each knows its place th
 import numpy as np
 
 from skyband.kernels.array import Int64s
-from skyband.kernels.slots import grown
+from skyband.kernels.growth import grown
 
 NONE = -1
 ROOT = -1
@@ -201,11 +201,9 @@ class Forest:
         raise AssertionError("The parents of a member go round in a circle.")
 
     def _reserve(self, slot: int) -> None:
-        have = len(self._parent)
-        if slot < have:
+        if slot < len(self._parent):
             return
-        self._parent = grown(self._parent, slot + 1)
-        self._parent[have:] = ABSENT
+        self._parent = grown(self._parent, slot + 1, fill=ABSENT)
         n = len(self._parent)
         self._turn, self._first = grown(self._turn, n), grown(self._first, n)
         self._next, self._before = grown(self._next, n), grown(self._before, n)

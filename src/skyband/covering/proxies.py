@@ -22,7 +22,7 @@ from skyband.contract.tops import Id
 from skyband.covering.forest import Forest
 from skyband.covering.region import Box, Regions, bounding_boxes, contains, nested, take, whole_space
 from skyband.kernels.array import Bools, Int64s
-from skyband.kernels.slots import grown
+from skyband.kernels.growth import grown_all
 
 
 class Cover(NamedTuple):
@@ -231,9 +231,7 @@ class ProxySet:
             self._slots[id], self._ids[slot] = slot, id
             slots.append(slot)
         n = len(self._ids)
-        kinds, points, weights, limits = self._regions
-        self._regions = Regions(grown(kinds, n), grown(points, n), grown(weights, n), grown(limits, n))
-        self._box = Box(grown(self._box.lo, n), grown(self._box.hi, n))
+        self._regions, self._box = grown_all(self._regions, n), grown_all(self._box, n)
         return np.array(slots, np.int64)
 
     def _give_slots(self, slots: list[int]) -> None:

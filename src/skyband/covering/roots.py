@@ -8,8 +8,8 @@ from skyband.covering.curve import Curve
 from skyband.covering.grid import Domain, Grid
 from skyband.covering.kernels.curve import keys_of, order_of
 from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.simd import Cells
-from skyband.kernels.slots import grown
 
 # A fitted grid is fitted anew when there are so many times as many members. A curve is laid anew when it has room for
 # so many times as many roots and a few: nodes are only given up when quite empty, and it is usual that half is in use.

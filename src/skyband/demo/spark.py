@@ -31,7 +31,8 @@ from skyband.pipeline.session import open_session
 from skyband.pipeline.sink import read_tops
 from skyband.pipeline.state.folder import Commit
 from skyband.table import Settings, Window
-from skyband.table.write import ENCODER, json_rows
+from skyband.table.json_object import ENCODER
+from skyband.table.write import json_rows
 from skyband.zoning import Zoning, fit
 
 ZONES = 2

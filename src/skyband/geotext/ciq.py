@@ -37,13 +37,14 @@ from skyband.geotext.kernels.ciq import (
     take_out,
 )
 from skyband.kernels.array import Floats, Int32s, Int64s
+from skyband.kernels.growth import grown, grown_all, resized
+from skyband.kernels.ragged import places_of, starts_of
 from skyband.kernels.room import DOUBLINGS, pauses, stops
-from skyband.kernels.slots import BLOCK, grown
+from skyband.kernels.slots import BLOCK
 from skyband.table.argument import check_integer
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import Contents, Questions
-from skyband.topk.lists import places_of
 
 DEEPEST = 8
 # Subscriptions whose postings are sorted at a time: few enough that the work space is small beside the index.
@@ -108,7 +109,7 @@ class CiqIndex:
         asked.numbers[slots, X] = questions.centre[slots // BLOCK, 0, slots % BLOCK]
         asked.numbers[slots, Y] = questions.centre[slots // BLOCK, 1, slots % BLOCK]
         asked.numbers[slots, ALPHA], asked.numbers[slots, GATE] = questions.alpha[slots], gates
-        asked.span[slots, 0], asked.span[slots, 1] = self._n_terms + np.cumsum(counts) - counts, counts
+        asked.span[slots, 0], asked.span[slots, 1] = self._n_terms + starts_of(counts), counts
         asked.terms[self._n_terms : end] = questions.terms[places]
         asked.weights[self._n_terms : end] = questions.term_weights[places]
         self._say_up_to(int(asked.terms[self._n_terms : end].max(initial=-1)) + 1)
@@ -150,10 +151,7 @@ class CiqIndex:
         """Add every pair of a subscription and a publication from lo to hi that is within the gate."""
         n_terms, n_codes = measure(contents, lo, hi)
         self._say_up_to(n_codes)
-        cursors: Any = {
-            name: grown(getattr(self._reading, name), n_terms + 1) for name in ("at", "end", "head", "order", "weight")
-        }
-        self._reading = self._reading._replace(**cursors)
+        self._reading = grown_all(self._reading, n_terms + 1, ("at", "end", "head", "order", "weight"))
         reading = self._reading
 
         def disseminate_from(lo: int) -> int:
@@ -182,7 +180,7 @@ class CiqIndex:
         capacity, start = old.capacity.copy(), old.start.copy()
         capacity[:n] = need + need // 8
         end = int(capacity[:n].sum(dtype=np.int64))
-        start[:n] = np.cumsum(capacity[:n], dtype=np.int64) - capacity[:n]
+        start[:n] = starts_of(capacity[:n])
         size = end + end // 8 + 64
         pool = make_lists(0, size)
         used = np.array([n, end, old.used[N_POSTINGS]])
@@ -195,15 +193,10 @@ class CiqIndex:
 
     def _reserve_slots(self, n_slots: int) -> None:
         asked = self._asked
-        self._asked = asked._replace(
-            numbers=grown(asked.numbers, n_slots),
-            span=grown(asked.span, n_slots),
-            least=grown(asked.least, n_slots, axis=1),
-        )
+        least = grown(asked.least, n_slots, axis=1)
+        self._asked = grown_all(asked, n_slots, ("numbers", "span"))._replace(least=least)
         self._present = grown(self._present, n_slots)
-        self._reading = self._reading._replace(
-            found=grown(self._reading.found, n_slots), text=grown(self._reading.text, n_slots)
-        )
+        self._reading = grown_all(self._reading, n_slots, ("found", "text"))
 
     def _reserve_terms(self, n: int) -> None:
         """Make room for terms, and lay those in use end to end when it has run out."""
@@ -213,12 +206,11 @@ class CiqIndex:
         slots = np.flatnonzero(self._present)
         counts = asked.span[slots, 1]
         places = places_of(asked.span[slots, 0], counts)
-        asked.span[slots, 0] = np.cumsum(counts) - counts
+        asked.span[slots, 0] = starts_of(counts)
         self._n_terms = len(places)
-        spare = n + self._n_terms // 4
+        length = self._n_terms + n + self._n_terms // 4
         self._asked = asked._replace(
-            terms=np.concatenate([asked.terms[places], np.zeros(spare, np.int64)]),
-            weights=np.concatenate([asked.weights[places], np.zeros(spare)]),
+            terms=resized(asked.terms[places], length), weights=resized(asked.weights[places], length)
         )
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""Engines of the geotext family: bands behind an index of places and words, searched in a catalogue of messages."""
+"""Engines of the geotext family: bands behind an index of places and words, searched in a term store."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -12,7 +12,7 @@ from skyband.geotext.messages import Messages
 from skyband.geotext.postings import PostingIndex
 from skyband.geotext.rows import Publications, Subscriptions
 from skyband.kernels.array import Int64s
-from skyband.kernels.slots import grown
+from skyband.kernels.growth import grown
 from skyband.table.argument import check_choice, check_choices, check_integer
 from skyband.topk.banded import Banded
 from skyband.topk.index import WordIndex
@@ -85,21 +85,21 @@ class Geotext(Messages, Banded[Subscriptions, Publications]):
         return dict(self._index.counters)
 
     def memory(self) -> dict[str, int]:
-        return super().memory() | {"catalogue": self._catalogue.n_bytes}
+        return super().memory() | {"catalogue": self._term_store.n_bytes}
 
     def _enter(self, slots: Int64s) -> None:
-        self._index.add(slots, self._inquiry.questions, self._inquiry.rules.gate[slots])
+        self._index.add(slots, self._question_store.questions, self._question_store.rules.gate[slots])
 
     def _widen(self, n_codes: int) -> None:
-        self._desk = self._desk._replace(said=grown(self._desk.said, n_codes))
+        self._workspace = self._workspace._replace(said=grown(self._workspace.said, n_codes))
 
-    def _shelve(self, lo: int, hi: int) -> None:
+    def _make_searchable(self, lo: int, hi: int) -> None:
         store = self._opened()
-        self._catalogue.insert(store.contents, store.base, lo, hi)
+        self._term_store.insert(store.contents, store.base, lo, hi)
 
     def _forgotten(self, lo: int, hi: int) -> None:
         store = self._opened()
-        self._catalogue.forget(store.contents, store.base, store.base + hi)
+        self._term_store.forget(store.contents, store.base, store.base + hi)
         super()._forgotten(lo, hi)
 
     def check(self) -> None:
@@ -109,4 +109,4 @@ class Geotext(Messages, Banded[Subscriptions, Publications]):
         if self._store is not None:
             store = self._store
             numbers = store.base + np.arange(store.head, store.tail)
-            self._catalogue.check(numbers, store.contents, store.base)
+            self._term_store.check(numbers, store.contents, store.base)

@@ -8,7 +8,7 @@ everything is listed anew then, so that a million at once are listed in sorted o
 Top-k Spatial-keyword Publish/Subscribe Over Sliding Window (Wang, Zhang, Zhang, Lin, Huang; VLDB 2016), section 5.
 """
 
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,34 +36,20 @@ from skyband.geotext.kernels.igpt import (
 )
 from skyband.geotext.kernels.quadtree import N_MERGES, N_SPLITS, NOWHERE, Seats, check_tree, make_tree, seat, unseat
 from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.growth import BY_AN_EIGHTH, grown, length_for, resized, resized_all
+from skyband.kernels.ragged import places_of, starts_of
 from skyband.kernels.room import DOUBLINGS, stops
 from skyband.kernels.slots import BLOCK
 from skyband.table.argument import check_choices, check_integer
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import Contents, Questions
-from skyband.topk.lists import places_of
-
-ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
 
 ALL = frozenset(Prunings._fields)
 """The names of all prunings."""
 MOST_GROUPS = 100
 
 _COUNTED = ("cells", "groups", "terminated", "prefix", "unseen", "entries", "verified", "accepted", "leaves")
-
-
-def _sized(array: ArrayT, length: int, value: int = 0) -> ArrayT:
-    """A copy of this length, new places at `value`. Not doubled: memory is what these arrays are counted by."""
-    new = np.full((length, *array.shape[1:]), value, array.dtype)
-    n = min(length, len(array))
-    new[:n] = array[:n]
-    return cast("ArrayT", new)
-
-
-def _more(needed: int, have: int) -> int:
-    """A length that is needed, with an eighth to spare where it has grown before."""
-    return needed if have == 0 else max(needed, have + have // 8 + 8)
 
 
 def _no_index(bounds: tuple[float, float, float, float]) -> Igpt:
@@ -154,7 +140,7 @@ class IgptIndex:
         places = places_of(questions.term_start[slots], counts)
         self._reserve_terms(len(places), int(questions.terms[places].max(initial=-1)) + 1)
         asks, end = self._index.asks, self._n_terms + len(places)
-        asks.span[slots] = np.stack([self._n_terms + np.cumsum(counts) - counts, counts], axis=1)
+        asks.span[slots] = np.stack([self._n_terms + starts_of(counts), counts], axis=1)
         asks.terms[self._n_terms : end] = questions.terms[places]
         asks.weights[self._n_terms : end] = questions.term_weights[places]
         asks.group[slots] = np.searchsorted(self._edges, questions.alpha[slots], side="right")
@@ -234,37 +220,34 @@ class IgptIndex:
         seats, asks, have = self._index.seats, self._index.asks, len(self._index.seats.leaf)
         if n_slots <= have:
             return
-        n = _more(n_slots, have)
-        place, leaf, known, after, before = seats
-        seats = Seats(_sized(place, n), _sized(leaf, n, -1), _sized(known, n, -1), _sized(after, n), _sized(before, n))
-        gauge, span, group, _, _ = asks
-        asks = asks._replace(gauge=_sized(gauge, n), span=_sized(span, n), group=_sized(group, n))
+        n = length_for(n_slots, have, BY_AN_EIGHTH)
+        leaf, known = resized(seats.leaf, n, NOWHERE), resized(seats.known, n, NOWHERE)
+        seats = resized_all(seats, n, ("place", "after", "before"))._replace(leaf=leaf, known=known)
+        asks = resized_all(asks, n, ("gauge", "span", "group"))
         self._index = self._index._replace(seats=seats, asks=asks)
         found = self._reading.found
-        self._reading = self._reading._replace(found=found._replace(mark=_sized(found.mark, n)))
+        self._reading = self._reading._replace(found=found._replace(mark=resized(found.mark, n)))
 
     def _reserve_terms(self, n: int, vocabulary: int) -> None:
         """Make room for terms, and lay those in use end to end when it has run out."""
         asks, lists = self._index.asks, self._index.lists
-        if vocabulary > len(lists.chain):
-            chain = _sized(lists.chain, _more(vocabulary, len(lists.chain)), -1)
-            self._index = self._index._replace(lists=lists._replace(chain=chain))
+        chain = grown(lists.chain, vocabulary, -1, BY_AN_EIGHTH)
+        self._index = self._index._replace(lists=lists._replace(chain=chain))
         if self._n_terms + n <= len(asks.terms):
             return
         slots = self._present()
         counts = asks.span[slots, 1].astype(np.int64)
         places = places_of(asks.span[slots, 0].astype(np.int64), counts)
-        asks.span[slots, 0] = np.cumsum(counts) - counts
+        asks.span[slots, 0] = starts_of(counts)
         self._n_terms = len(places)
-        length = _more(len(places) + n, len(places))
-        terms, weights = _sized(asks.terms[places], length), _sized(asks.weights[places], length)
+        length = length_for(len(places) + n, len(places), BY_AN_EIGHTH)
+        terms, weights = resized(asks.terms[places], length), resized(asks.weights[places], length)
         self._index = self._index._replace(asks=asks._replace(terms=terms, weights=weights))
 
     def _enlarge_tree(self) -> None:
         tree, n = self._index.tree, 2 * len(self._index.tree.node)
-        by_node: Any = {name: _sized(getattr(tree, name), n) for name in ("node", "box", "middle", "is_live")}
-        least, stale = _sized(self._index.least, n), _sized(self._index.stale, n)
-        self._index = self._index._replace(tree=tree._replace(**by_node), least=least, stale=stale)
+        tree = resized_all(tree, n, ("node", "box", "middle", "is_live"))
+        self._index = resized_all(self._index, n, ("least", "stale"))._replace(tree=tree)
 
     def _renew_lists(self, slot: int) -> None:
         """Lay the lists out anew, with an eighth to spare, and room for one more slot."""
@@ -290,7 +273,7 @@ class IgptIndex:
         n_words, above = extent_of(contents, lo, hi)
         vocabulary = max(above, len(self._index.lists.chain))
         if vocabulary > len(said):
-            self._reading = self._reading._replace(said=np.zeros(_more(vocabulary, len(said))))
+            self._reading = self._reading._replace(said=np.zeros(length_for(vocabulary, len(said), BY_AN_EIGHTH)))
         if n_nodes > len(self._reading.reach):
             self._reading = self._reading._replace(reach=np.zeros(n_nodes), far=np.zeros(n_nodes))
         if n_words > len(message.word):

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.ragged import offsets_of, owners_of
 from skyband.workload.word import words
 from skyband.workload.zipf import Zipf
 
@@ -35,7 +36,7 @@ class Vocabulary:
         missing = np.minimum(1 + random.poisson(self.average - 1.0, n_rows), self.size)
         keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
         for _ in range(ROUNDS):
-            rows = np.repeat(np.arange(n_rows), missing)
+            rows = owners_of(missing)
             if not len(rows):
                 break
             drawn = rows * self.size + self.zipf.draw(random, len(rows)).astype(np.int64)
@@ -45,8 +46,7 @@ class Vocabulary:
 
     def columns(self, keywords: Keywords) -> tuple[pa.Array, pa.Array]:
         """The words as lists, and their weights."""
-        offsets = np.zeros(keywords.n_rows + 1, dtype=np.int32)
-        np.cumsum(np.bincount(keywords.rows, minlength=keywords.n_rows), out=offsets[1:])
+        offsets = offsets_of(np.bincount(keywords.rows, minlength=keywords.n_rows)).astype(np.int32)
         weights = pa.array(self.weigh(keywords))
         return pa.ListArray.from_arrays(offsets, words(keywords.ranks)), pa.ListArray.from_arrays(offsets, weights)
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from skyband.geotext.rows import Publications, Subscriptions
 from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.ragged import offsets_of, places_of
 from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.score import PLACE
-from skyband.topk.lists import places_of
-from skyband.topk.questions import Asked
+from skyband.topk.questions import NewQuestions
 from skyband.topk.skeleton import Continuous
 from skyband.topk.store import Arrivals
 from skyband.topk.vocabulary import Vocabulary
@@ -54,9 +54,9 @@ class Messages(Continuous[Subscriptions, Publications]):
         self._widen(self._vocabulary.n_codes)
         return codes
 
-    def _asked(self, rows: Subscriptions) -> Asked:
+    def _questions_of(self, rows: Subscriptions) -> NewQuestions:
         n, codes = len(rows.k), self._codes(rows.terms)
-        return Asked(
+        return NewQuestions(
             kinds=np.full(n, PLACE, np.int8),
             points=rows.xy,
             weights=np.zeros((n, 0)),
@@ -82,8 +82,12 @@ class Messages(Continuous[Subscriptions, Publications]):
         )
 
     def _give_up(self, slots: Int64s) -> None:
-        asked = self._inquiry.questions
-        codes = asked.terms[places_of(asked.term_start[slots], asked.term_count[slots])] if len(slots) else slots
+        questions = self._question_store.questions
+        codes = (
+            questions.terms[places_of(questions.term_start[slots], questions.term_count[slots])]
+            if len(slots)
+            else slots
+        )
         super()._give_up(slots)
         self._vocabulary.give(codes)
 
@@ -93,16 +97,18 @@ class Messages(Continuous[Subscriptions, Publications]):
         self._vocabulary.give(said.terms[said.term_start[lo] : said.term_start[hi - 1] + said.term_count[hi - 1]])
 
     def _subscriptions_of(self, slots: Int64s) -> Subscriptions:
-        asked = self._inquiry.questions
-        words = self._words(asked.term_start[slots], asked.term_count[slots], asked.terms, asked.term_weights)
+        questions = self._question_store.questions
+        words = self._words(
+            questions.term_start[slots], questions.term_count[slots], questions.terms, questions.term_weights
+        )
         return Subscriptions(
             self._roster.ids.ids(slots),
             self._rows.ks(slots),
-            np.ascontiguousarray(asked.centre[slots // BLOCK, :, slots % BLOCK]),
-            asked.alpha[slots],
+            np.ascontiguousarray(questions.centre[slots // BLOCK, :, slots % BLOCK]),
+            questions.alpha[slots],
             *words,
-            window=self._inquiry.windows(slots),
-            threshold=self._inquiry.thresholds(slots, self._rows.signs(slots)),
+            window=self._question_store.windows(slots),
+            threshold=self._question_store.thresholds(slots, self._rows.signs(slots)),
         )
 
     def _publications_of(self, indices: Int64s) -> Publications:
@@ -115,5 +121,4 @@ class Messages(Continuous[Subscriptions, Publications]):
 
     def _words(self, start: Int64s, count: Int64s, codes: Int64s, weights: Floats) -> tuple[Int64s, pa.Array, Floats]:
         places = places_of(start, count)
-        offsets = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-        return offsets, self._vocabulary.words(codes[places]), weights[places]
+        return offsets_of(count), self._vocabulary.words(codes[places]), weights[places]

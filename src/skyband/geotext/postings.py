@@ -1,6 +1,6 @@
 """Ours: subscriptions posted under their rarest words, in blocks that know what a message must offer."""
 
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,15 +41,14 @@ from skyband.geotext.kernels.posting_search import (
     read_all,
 )
 from skyband.kernels.array import Float32s, Floats, Int64s
+from skyband.kernels.growth import BY_A_QUARTER, grown, grown_all, resized, resized_all
 from skyband.kernels.order import order_by
+from skyband.kernels.ragged import offsets_of, owners_of, places_of, starts_of
 from skyband.kernels.room import DOUBLINGS, pauses, stops
 from skyband.kernels.slots import BLOCK as SLOTS_IN_BLOCK
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import Contents, Questions
-from skyband.topk.lists import places_of
-
-ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
 
 # So many postings are looked at closer at a time.
 PENDING = 1024
@@ -133,29 +132,26 @@ class PostingIndex:
     def _reserve(self, n_slots: int, n: int) -> None:
         """Have room for so many slots and keywords."""
         index = self._index
-        self._index = index._replace(
-            holders=_roomier(index.holders, n_slots),
-            keywords=_roomier(index.keywords, n),
-            weights=_roomier(index.weights, n),
-            texts=_roomier(index.texts, n),
-        )
+        # By a quarter: with millions of keywords, twice as many places are too many.
+        holders = grown(index.holders, n_slots, share=BY_A_QUARTER)
+        longer = grown_all(index, n, ("keywords", "weights", "texts"), BY_A_QUARTER)
+        self._index = longer._replace(holders=holders)
         self._index.keywords[len(index.keywords) :, OWNER] = -1
 
     def _know(self, n_codes: int) -> None:
         """Have room for so many words."""
         lists = self._index.lists
-        if n_codes > len(self._seen):
-            self._seen = _roomier(self._seen, n_codes)
+        self._seen = grown(self._seen, n_codes, share=BY_A_QUARTER)
         if n_codes > len(lists.size):
-            self._index = self._index._replace(lists=Lists._make(_roomier(array, n_codes) for array in lists))
+            self._index = self._index._replace(lists=grown_all(lists, n_codes, share=BY_A_QUARTER))
 
     def _write(self, slots: Int64s, questions: Questions, gates: Floats) -> None:
         """Write down keywords, with their order from the rarest on and the lengths of what is left from each on."""
         counts = questions.term_count[slots]
-        ends = np.cumsum(counts)
-        total = int(ends[-1])
+        offsets = offsets_of(counts)
+        total = int(offsets[-1])
         at = places_of(questions.term_start[slots], counts)
-        terms, weights, row = questions.terms[at], questions.term_weights[at], np.repeat(np.arange(len(slots)), counts)
+        terms, weights, row = questions.terms[at], questions.term_weights[at], owners_of(counts)
         self._know(int(terms.max(initial=-1)) + 1)
         np.add.at(self._seen, terms, 1)
         order = np.lexsort((-terms, self._seen[terms], row))
@@ -163,7 +159,7 @@ class PostingIndex:
         own[order] = self._n_keywords + np.arange(total)
         terms, weights = terms[order], weights[order]
         sums = np.cumsum((weights * weights)[::-1])[::-1]
-        after = np.append(sums, 0.0)[ends]
+        after = np.append(sums, 0.0)[offsets[1:]]
         # The sums run over everybody, so what is small drowns in their rounding.
         lost = sums.max(initial=0.0) * int(counts.max(initial=0)) * np.finfo(np.float64).eps
         rest = np.sqrt(np.maximum(sums - np.repeat(after, counts), 0.0) + lost) + 1e-6
@@ -173,7 +169,7 @@ class PostingIndex:
         self._index.texts[into] = weights * np.repeat(1.0 - questions.alpha[slots], counts)
         block, i = slots // SLOTS_IN_BLOCK, slots % SLOTS_IN_BLOCK
         x, y = questions.centre[block, 0, i], questions.centre[block, 1, i]
-        start = self._n_keywords + ends - counts
+        start = self._n_keywords + offsets[:-1]
         self._index.holders[slots] = np.stack([x, y, questions.alpha[slots], gates, start, counts], axis=1)
         self._n_keywords += total
         self._n_used += total
@@ -186,9 +182,8 @@ class PostingIndex:
     def _enlarge(self) -> None:
         postings = self._index.postings
         size = BLOCK * (len(postings.keyword) // BLOCK * 5 // 4 + 64)
-        by_place = [_lengthened(array, size) for array in postings[:10]]
-        summary = _lengthened(postings.summary, size // BLOCK)
-        longer = Postings._make([*by_place, summary, postings.free, postings.used])
+        summary = resized(postings.summary, size // BLOCK)
+        longer = resized_all(postings, size, Postings._fields[:10])._replace(summary=summary)
         self._index = self._index._replace(postings=longer)
 
     def _sort(self) -> None:
@@ -208,9 +203,7 @@ class PostingIndex:
         if not len(terms):
             return
         sizes = lists.size[terms].astype(np.int64)
-        ends = np.cumsum(sizes)
-        places = places_of(lists.start[terms], sizes)
-        row = np.repeat(np.arange(len(terms)), sizes)
+        places, row = places_of(lists.start[terms], sizes), owners_of(sizes)
         taken = postings.keyword[places] >= 0
         places, row = places[taken], row[taken]
         order = np.lexsort((self._key(places), row))
@@ -239,17 +232,12 @@ class PostingIndex:
         index = self._index
         slots = np.flatnonzero(index.holders[:, N] > 0)
         counts = index.holders[slots, N].astype(np.int64)
-        ends = np.cumsum(counts)
         places = places_of(index.holders[slots, START].astype(np.int64), counts)
         n = self._n_keywords = self._n_used = len(places)
-        kept = index._replace(
-            keywords=_roomier(index.keywords[places], n),
-            weights=_roomier(index.weights[places], n),
-            texts=_roomier(index.texts[places], n),
-        )
+        kept = index._replace(keywords=index.keywords[places], weights=index.weights[places], texts=index.texts[places])
         kept.keywords[:n, OWN] -= (places - np.arange(n)).astype(np.int32)
         kept.keywords[n:, OWNER] = -1
-        index.holders[slots, START] = ends - counts
+        index.holders[slots, START] = starts_of(counts)
         posted = np.flatnonzero(kept.keywords[:n, PLACE] >= 0)
         index.postings.keyword[kept.keywords[posted, PLACE]] = posted
         self._index = kept
@@ -291,7 +279,7 @@ class PostingIndex:
             messages=np.empty((n, 4), np.float32),
             bits=np.empty((n, 2), np.int64),
             places=first + order,
-            of=np.repeat(np.arange(n), n_terms)[order],
+            of=owners_of(n_terms)[order],
             said=np.empty((5, len(terms)), np.float32),
             offered=np.empty(len(terms), np.float32),
         )
@@ -301,14 +289,3 @@ class PostingIndex:
     def check(self) -> None:
         """Assert the invariants."""
         check_postings(self._index)
-
-
-def _roomier(array: ArrayT, n: int) -> ArrayT:
-    """The array, or a copy with at least n places and a quarter more than it has: with millions, twice is too much."""
-    return array if n <= len(array) else cast("ArrayT", _lengthened(array, max(n, len(array) + len(array) // 4)))
-
-
-def _lengthened(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    longer = np.zeros((size, *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer

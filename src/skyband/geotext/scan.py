@@ -3,7 +3,7 @@
 from skyband.contract import register
 from skyband.geotext.messages import Messages
 from skyband.geotext.rows import Publications, Subscriptions
-from skyband.kernels.slots import grown
+from skyband.kernels.growth import grown
 from skyband.topk.scan import ContinuousScan
 
 

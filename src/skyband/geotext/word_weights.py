@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.kernels.ragged import offsets_of, owners_of
 from skyband.table.scalar import null_mask, texts
 from skyband.table.settings import WordModel
 from skyband.table.sieve import Sieve, any_of
@@ -30,7 +30,7 @@ class Weighed(NamedTuple):
             return self._replace(weights=np.require(self.weights, requirements=["C", "W"]))
         lengths = np.diff(self.offsets)
         good = ~np.repeat(sieve.bad, lengths)
-        return Weighed(_ends(lengths[~sieve.bad]), self.terms.filter(pa.array(good)), self.weights[good])
+        return Weighed(offsets_of(lengths[~sieve.bad]), self.terms.filter(pa.array(good)), self.weights[good])
 
 
 def weighed(sieve: Sieve, model: WordModel | None, subscriptions: bool) -> Weighed:
@@ -108,7 +108,7 @@ def _merge(sieve: Sieve, terms: Lists, weights: Lists, found: dict[int, tuple[li
     given = ~(sieve.bad | weights.null)
     lengths = np.where(given, terms.lengths, 0)
     values = terms.values.filter(pa.array(given[terms.rows], pa.bool_()))
-    merged = Weighed(_ends(lengths), values, weights.values[given[weights.rows]])
+    merged = Weighed(offsets_of(lengths), values, weights.values[given[weights.rows]])
     return _insert(merged, found) if found else merged
 
 
@@ -122,16 +122,13 @@ def _insert(given: Weighed, found: dict[int, tuple[list[str], list[float]]]) -> 
         all_terms += its_terms
         all_weights += its_weights
         lengths.append(len(its_terms))
-    return Weighed(_ends(np.array(lengths)), pa.array(all_terms, pa.string()), np.array(all_weights, np.float64))
-
-
-def _ends(lengths: NDArray[Any]) -> Int64s:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    offsets = offsets_of(np.array(lengths, np.int64))
+    return Weighed(offsets, pa.array(all_terms, pa.string()), np.array(all_weights, np.float64))
 
 
 def _check_weights(sieve: Sieve, result: Weighed) -> None:
     lengths = np.diff(result.offsets)
-    rows = np.repeat(np.arange(sieve.n_rows), lengths)
+    rows = owners_of(lengths)
     weights = result.weights
     sieve.reject(any_of(rows, ~(weights > 0), sieve.n_rows), "weights", "weights must all be greater than 0")
     squares = np.bincount(rows, weights * weights, minlength=sieve.n_rows)

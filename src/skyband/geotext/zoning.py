@@ -4,6 +4,7 @@ import numpy as np
 
 from skyband.geotext.rows import Publications, Subscriptions
 from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.kernels.ragged import owners_of, places_of
 from skyband.table import Settings
 from skyband.zoning import vocabulary
 from skyband.zoning.digest import digests_of_words
@@ -128,9 +129,7 @@ def _near_enough(
 def _relevance(words: Vocabulary, entries: Said, n_rows: int, n_groups: int) -> Floats:
     """The most that each group can find in each message, and more than 0 where a word is shared."""
     counts = np.diff(words.starts)[entries.key]
-    ends = np.cumsum(counts)
-    entry = np.repeat(np.arange(len(counts)), counts)
-    place = np.arange(len(entry)) + (words.starts[entries.key] - (ends - counts))[entry]
+    entry, place = owners_of(counts), places_of(words.starts[entries.key], counts)
     cell = (entries.row * n_groups)[entry] + words.group[place]
     product = np.maximum(entries.weight, _LEAST)[entry] * np.maximum(words.weight, _LEAST)[place]
     found = np.bincount(cell, product, n_rows * n_groups).reshape(n_rows, n_groups)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from skyband.kernels.array import Bytes, Int64s
 from skyband.kernels.compile import kernel
-from skyband.kernels.slots import grown
+from skyband.kernels.growth import grown
 
 EMPTY = -1
 GONE = -2
@@ -207,13 +207,9 @@ class IdMap:
         return ends, data
 
     def _reserve(self, n: int, slots: int, n_bytes: int) -> None:
-        have = len(self._table.length)
-        length = grown(self._table.length, slots)
-        if len(length) > have:
-            length[have:] = -1
         self._table = self._table._replace(
             start=grown(self._table.start, slots),
-            length=length,
+            length=grown(self._table.length, slots, fill=-1),
             arena=grown(self._table.arena, self._top + n_bytes),
         )
         if 2 * (self._taken + n) > len(self._table.places):

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.kernels.array import Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.idmap import IdMap
-from skyband.kernels.slots import grown
 from skyband.kernels.text_order import NOWHERE, Alphabet
 
 # Labels of text lie between these. New ones beyond an end are WIDE apart; gaps are spread to FAIR at least.

@@ -4,29 +4,12 @@ A block holds slots of one kind only, so that a loop over a block runs one score
 Invariants: each slot is either in use or on the free list of its block's kind, never both; blocks are never given up.
 """
 
-from typing import Any, TypeVar, cast
-
 import numpy as np
-import numpy.typing as npt
 
 from skyband.kernels.array import Bools, Int8s, Int64s
+from skyband.kernels.growth import resized
 
 BLOCK = 256
-
-
-ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
-
-
-def grown(array: ArrayT, length: int, axis: int = 0) -> ArrayT:
-    """A copy with at least `length` places along an axis, at least doubled, new places zero; or the array itself."""
-    have = array.shape[axis]
-    if length <= have:
-        return array
-    shape = list(array.shape)
-    shape[axis] = max(length, 2 * have)
-    larger = np.zeros(shape, array.dtype)
-    larger[tuple(slice(0, n) for n in array.shape)] = array
-    return cast("ArrayT", larger)
 
 
 class Slots:
@@ -64,8 +47,8 @@ class Slots:
         if n > len(free):
             new_blocks = -(-(n - len(free)) // BLOCK)
             fresh = np.arange(self.n_slots, self.n_slots + new_blocks * BLOCK, dtype=np.int64)
-            self.kinds = np.concatenate([self.kinds, np.full(new_blocks, kind, np.int8)])
-            self._used = np.concatenate([self._used, np.zeros(len(fresh), np.bool_)])
+            self.kinds = resized(self.kinds, self.n_blocks + new_blocks, kind)
+            self._used = resized(self._used, self.n_slots)
             free = np.concatenate([free, fresh])
         self._free[kind] = free[n:]
         return free[:n]

@@ -53,10 +53,10 @@ def backfill(
     shape = _shape(spark, config, state)
     if state.last() is None:
         raw = [
-            read_source(spark, noun, endpoint, stream=False, max_rows=None)
+            read_source(spark, noun, endpoint, stream=False, max_rows=None, packed=True)
             for noun, endpoint in (("subscriptions", config.subscriptions), ("publications", config.publications))
         ]
-        prepared = stages.prepare(raw[0].unionByName(raw[1]), shape, str(state.folder))
+        prepared = stages.prepare(raw[0].unionByName(raw[1], allowMissingColumns=True), shape, str(state.folder))
         run_history(spark, state, shape, prepared, batch, None, bool(config.tops), progress, began)
     commit = state.last()
     assert commit is not None

@@ -3,19 +3,21 @@
 Nothing here needs Spark. A wrong key or value raises `BadConfiguration` with a sentence that names it.
 """
 
+import datetime
 import difflib
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from skyband.contract import Granularity, find_engine
 from skyband.contract.family import FAMILIES, published_families
 from skyband.pipeline.state.place import place_name
 from skyband.table import UNBOUNDED, Bounds, Settings, Window, WindowKind
 from skyband.table.argument import check_choice
-from skyband.table.duration import parse_duration
+from skyband.table.duration import microseconds, parse_with_unit
 from skyband.table.words import Words
 
 IDS = ("text", "integers")
@@ -261,24 +263,24 @@ def _window(given: Any) -> Window:
         _count("window.count", given["count"], 2**62)
         return Window.count(given["count"])
     us = _duration(given)
-    if us is None or us < 1:
+    if us is None or not 0 < us < 2**63:
         raise BadConfiguration(f"window is a time such as 90s, 10m or 2h, or {{count: 1000}}, or none; not {given!r}.")
     return Window.time(us)
 
 
 def _duration(given: Any) -> int | None:
-    # A number alone may be meant in another unit.
-    if not isinstance(given, str) or re.fullmatch(r"\s*-?\d+\s*", given):
-        return None
     try:
-        return parse_duration(given)
+        if isinstance(given, datetime.timedelta | np.timedelta64):
+            return microseconds(given)
+        # A number alone may be meant in another unit.
+        return parse_with_unit(given) if isinstance(given, str) else None
     except ValueError:
         return None
 
 
 def _seconds(given: Any) -> float:
     us = _duration(given)
-    if us is not None:
+    if us is not None and us >= 0:
         return us / 1e6
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < 86_400:
         raise BadConfiguration(f"trigger is a time such as 1s or 500ms, not {given!r}.")

@@ -110,14 +110,14 @@ def _rows(prepared: Prepared, shape: Shape) -> pa.Table:
 
 
 def _folded(loaded: Loaded, columns: pa.Schema, op: str, name: str, shape: Shape) -> pa.Table:
-    n, schema = len(loaded.table), shape.prepared()
+    n, schema = len(loaded.checked), shape.prepared()
     table = restated(loaded.table, loaded.rows, columns)
     fields = list(schema.field(name).type)
     structs = pa.StructArray.from_arrays([column.combine_chunks() for column in table.columns], fields=fields)
     given = {
         "noun": pa.array([loaded.noun] * n, pa.string()),
         "origin": pa.array(["file"] * n, pa.string()),
-        "offset": pa.array(loaded.numbers, pa.int64()),
+        "offset": pa.array(loaded.checked.numbers, pa.int64()),
         "op": pa.array([op] * n, pa.string()),
         name: structs,
     }

@@ -78,10 +78,10 @@ class Pipeline:
         """The raw rows of both streams."""
         config = self.config
         read: list[DataFrame] = [
-            read_source(self.spark, noun, endpoint, stream=True, max_rows=config.batch)
+            read_source(self.spark, noun, endpoint, stream=True, max_rows=config.batch, packed=True)
             for noun, endpoint in (("subscriptions", config.subscriptions), ("publications", config.publications))
         ]
-        return read[0].unionByName(read[1])
+        return read[0].unionByName(read[1], allowMissingColumns=True)
 
     def start(self, until_idle: bool = False) -> StreamingQuery:
         """Start the query; with `until_idle` it ends by itself when all that is there has been read."""

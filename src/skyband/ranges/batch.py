@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.room import ample, initial, pauses
-from skyband.kernels.slots import grown
 from skyband.kernels.sort_keys import float_keys
 from skyband.ranges.kernels.batch import Batch, News, expose, make_views, tell
 from skyband.ranges.kernels.events import Changes, hang, make_progress

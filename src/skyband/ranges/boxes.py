@@ -1,19 +1,17 @@
 """Points, or boxes, in trees: whatever holds objects or subscriptions by where they are."""
 
-from typing import Any, Literal, TypeVar, cast
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.growth import resized, resized_all
 from skyband.kernels.room import ample, stops
 from skyband.kernels.sort_keys import curve_keys, float_keys
 from skyband.ranges.kernels.boxbuild import build, check_trees, dismantle, n_packed
 from skyband.ranges.kernels.boxtree import (
     INNER,
     LEAF,
-    Inners,
-    Leaves,
     Trees,
     insert_items,
     make_trees,
@@ -22,7 +20,6 @@ from skyband.ranges.kernels.boxtree import (
 )
 
 Order = Literal["first", "curve"]
-ArrayT = TypeVar("ArrayT", bound=npt.NDArray[Any])
 
 # A tree is built anew when a batch is at least this share of it, when it has become this many times as large since its
 # curve was laid, and when it has shrunk to one in so many, as nodes are only given up when they are quite empty.
@@ -59,12 +56,11 @@ class Boxes:
 
     def new_tree(self) -> int:
         """One more empty tree."""
-        tree, trees = len(self._built), self.trees
-        root, height, size = (_extended(array, 1) for array in (trees.root, trees.height, trees.size))
-        root[tree] = height[tree] = -1
-        self.trees = trees._replace(root=root, height=height, size=size)
-        self._low, self._high = _extended(self._low, 1), _extended(self._high, 1)
-        self._built, self._most = _extended(self._built, 1), _extended(self._most, 1)
+        tree, n = len(self._built), len(self._built) + 1
+        self.trees = trees = resized_all(self.trees, n, ("root", "height", "size"))
+        trees.root[tree] = trees.height[tree] = -1
+        self._low, self._high = resized(self._low, n), resized(self._high, n)
+        self._built, self._most = resized(self._built, n), resized(self._most, n)
         return tree
 
     def keys(self, tree: int, low: Floats) -> Int64s:
@@ -181,30 +177,24 @@ def _more(needed: int, free: int, have: int) -> int:
     return 0 if needed <= free else ample(needed - free, max(have // 4, 4))
 
 
-def _extended(array: ArrayT, more: int) -> ArrayT:
-    larger = np.zeros((len(array) + more, *array.shape[1:]), array.dtype)
-    larger[: len(array)] = array
-    return cast("ArrayT", larger)
-
-
 def _freed(free: Int64s, n_free: int, more: int) -> Int64s:
-    larger = _extended(free, more)
+    larger = resized(free, len(free) + more)
     larger[n_free : n_free + more] = np.arange(len(free) + more - 1, len(free) - 1, -1)
     return larger
 
 
 def _with_leaves(trees: Trees, more: int) -> Trees:
     old = trees.leaves
-    length, key, slot = (_extended(array, more) for array in (old.length, old.key, old.slot))
-    low = _extended(old.low, more)
-    leaves = Leaves(length, key, slot, low, low if old.high is old.low else _extended(old.high, more))
+    n = len(old.length) + more
+    leaves = resized_all(old, n, ("length", "key", "slot", "low"))
+    leaves = leaves._replace(high=leaves.low if old.high is old.low else resized(old.high, n))
     free = _freed(trees.free_leaf, int(trees.n_free[LEAF]), more)
     trees.n_free[LEAF] += more
     return trees._replace(leaves=leaves, free_leaf=free)
 
 
 def _with_inners(trees: Trees, more: int) -> Trees:
-    inners = Inners._make(_extended(array, more) for array in trees.inners)
+    inners = resized_all(trees.inners, len(trees.free_inner) + more)
     free = _freed(trees.free_inner, int(trees.n_free[INNER]), more)
     trees.n_free[INNER] += more
     return trees._replace(inners=inners, free_inner=free)

@@ -6,10 +6,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from skyband.contract import Engine, pack, register, take, unpack
+from skyband.contract import Engine, Given, pack, register, take, unpack
 from skyband.kernels.array import Bools, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.object_ids import Lexicon
-from skyband.kernels.slots import grown
 from skyband.ranges.batch import BatchServer
 from skyband.ranges.boxed import Boxed
 from skyband.ranges.half_open import Sloped
@@ -23,7 +23,7 @@ from skyband.ranges.scan import Known
 from skyband.ranges.server import Algorithm, Plan, Server
 from skyband.ranges.subscribers import Subscribers
 from skyband.ranges.wire import message_schema, message_table
-from skyband.table import LARGEST_K, Parsed, Reject, Source, change_schema, ranking_schema, shorten
+from skyband.table import LARGEST_K, Parsed, Reject, change_schema, ranking_schema, shorten
 from skyband.table.argument import check_choice, check_flag, check_integer, check_integers, check_number
 
 Shape = Literal["box", "1.5"]
@@ -208,7 +208,7 @@ class RangesPaint(Engine[Subscriptions, Publications]):
     def _unsubscribe(self, ids: pa.Array) -> pa.Table:
         slots = self._subscribers.rows.roster.ids.find(ids)
         self._quit(slots)
-        self._subscribers.telling.leave(slots)
+        self._subscribers.change_log.leave(slots)
         changes = self._table(self._at())
         self._subscribers.remove(slots)
         return changes
@@ -272,7 +272,7 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         kinds = (self._id_type("publications id"), self._id_type("publications object"))
         return message_schema(*kinds, self._objects.dims)
 
-    def messages(self, publications: Source) -> Notified:
+    def messages(self, publications: Given) -> Notified:
         """Publish, and tell which messages that sends through the network, besides how tops change.
 
         A message reaches the subscriptions to the best `k` whose range has l_out < l <= l_in and r_in <= r < r_out in
@@ -296,7 +296,7 @@ class RangesPaint(Engine[Subscriptions, Publications]):
 
     def _table(self, at: Int64s) -> pa.Table:
         schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications object"))
-        return self._subscribers.telling.table(schema, self._lexicon.ids, 0, at)
+        return self._subscribers.change_log.table(schema, self._lexicon.ids, 0, at)
 
     def _top(self, ids: pa.Array | None) -> pa.Table:
         rows = self._subscribers.rows
@@ -330,7 +330,7 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         if len(tables["subscriptions"]):
             slots = self._add(unpack(Subscriptions, tables["subscriptions"]))
             self._answer(slots)
-            self._subscribers.telling.discard()
+            self._subscribers.change_log.discard()
             to, delivered = (np.array(tables["delivered"][name], np.int64) for name in ("subscription", "object"))
             self._subscribers.deliveries.add(slots[to], delivered)
         self._painter.costs()

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
-from skyband.kernels.slots import grown
+from skyband.kernels.growth import grown
 from skyband.ranges.boxes import Boxes
 from skyband.ranges.kernels.message import Messages
 from skyband.ranges.kernels.range_scan import ObjectChanges

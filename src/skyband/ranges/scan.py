@@ -8,15 +8,16 @@ import pyarrow.compute as pc
 
 from skyband.contract import Engine, pack, register, take, unpack
 from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.kernels.growth import grown, grown_all
 from skyband.kernels.heap import make_heap
 from skyband.kernels.id_order import labels
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.room import pauses
-from skyband.kernels.slots import BLOCK, grown
+from skyband.kernels.slots import BLOCK
 from skyband.ranges.kernels.range_scan import Inside, ObjectChanges, Objects, Ranges, search_rows, sweep
 from skyband.ranges.rows import Publications, Subscriptions
 from skyband.table import change_schema, ranking_schema
-from skyband.topk.delivery_memory import Haunting
+from skyband.topk.delivery_memory import DeliveryMemory
 from skyband.topk.kernels.buffer import Stamps, check_row
 from skyband.topk.roster import Deliveries
 from skyband.topk.scan_rows import Rows
@@ -47,7 +48,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._rows = Rows()
-        self._telling = Haunting(self._rows)
+        self._change_log = DeliveryMemory(self._rows)
         self._ids = IdMap()
         self._ts = np.zeros(0, np.int64)
         self._objects = Objects(np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.bool_), np.zeros(0, np.int64))
@@ -83,12 +84,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
         if not len(self._ranges.lo):
             self._ranges = self._ranges._replace(lo=np.zeros((0, dims, BLOCK)), hi=np.zeros((0, dims, BLOCK)))
         before = len(self._ranges.lo)
-        self._ranges = Ranges(
-            grown(self._ranges.lo, n_blocks),
-            grown(self._ranges.hi, n_blocks),
-            grown(self._ranges.gate, n_blocks),
-            grown(self._ranges.dirty, n_blocks),
-        )
+        self._ranges = grown_all(self._ranges, n_blocks, ("lo", "hi", "gate", "dirty"))
         self._ranges.lo[before:] = np.inf
         self._ranges.lo[slots // BLOCK, :, slots % BLOCK] = rows.lo
         self._ranges.hi[slots // BLOCK, :, slots % BLOCK] = rows.hi
@@ -100,29 +96,26 @@ class RangesScan(Engine[Subscriptions, Publications]):
         if most > len(self._scratch.heap.keys):
             self._scratch = self._scratch._replace(heap=make_heap(2 * most))
         n_told = int(np.maximum(self._rows.buffers.k[slots], self._rows.buffers.size[slots]).sum())
-        self._telling.reserve(2 * n_told, 0)
+        self._change_log.reserve(2 * n_told, 0)
         n_objects = self._ids.size
-        told = self._telling.told
+        told = self._change_log.told
         search_rows(slots, self._ranges, self._rows.buffers, self._objects, n_objects, self._scratch, told)
         self._count_work()
 
     def _make_room(self, dims: int) -> None:
-        # Until the number of dimensions is known there are deletions alone.
-        if self._objects.x.shape[0] != dims:
+        # Until the number of dimensions is known there are deletions alone. Without subscriptions there are no ranges
+        # either, whose dimensions would be none: where objects are has to stay known.
+        if dims and self._objects.x.shape[0] != dims:
             self._objects = self._objects._replace(x=np.zeros((dims, len(self._objects.y))))
             self._scratch = self._scratch._replace(x=np.zeros(dims))
         n = self._ids.size
-        self._objects = Objects(
-            grown(self._objects.x, n, axis=1),
-            grown(self._objects.y, n),
-            grown(self._objects.alive, n),
-            grown(self._objects.label, n),
-        )
+        x = grown(self._objects.x, n, axis=1)
+        self._objects = grown_all(self._objects, n, ("y", "alive", "label"))._replace(x=x)
         self._ts = grown(self._ts, n)
 
     def _unsubscribe(self, ids: pa.Array) -> pa.Table:
         slots = self._rows.roster.ids.find(ids)
-        self._telling.leave(slots)
+        self._change_log.leave(slots)
         changes = self._table(1)
         self._ranges.lo[slots // BLOCK, :, slots % BLOCK] = np.inf
         self._rows.remove(slots)
@@ -131,7 +124,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
     def _resize(self, ids: pa.Array, k: int) -> pa.Table:
         slots = self._rows.roster.ids.find(ids)
         self._rows.resize(slots, k)
-        self._telling.forget(slots)
+        self._change_log.forget(slots)
         self._search(slots)
         return self._table(1)
 
@@ -175,7 +168,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
 
     def _changes_of(self, rows: Publications, objects: Int64s, end: Int64s) -> ObjectChanges:
         for change in np.flatnonzero(rows.deleted):
-            self._telling.end_life(int(objects[change]), int(np.searchsorted(end, change, side="right")))
+            self._change_log.end_life(int(objects[change]), int(np.searchsorted(end, change, side="right")))
         return ObjectChanges(objects, rows.x, rows.y, ~rows.deleted, end.astype(np.int64))
 
     def _sweep(self, changes: ObjectChanges) -> None:
@@ -184,11 +177,13 @@ class RangesScan(Engine[Subscriptions, Publications]):
         buffers, n_blocks = self._rows.buffers, self._rows.roster.slots.n_blocks
 
         def go_on() -> bool:
-            known, scratch, telling = (self._objects, self._ids.size), self._scratch, self._telling
-            return sweep(since, n_blocks, self._ranges, buffers, *known, changes, scratch, telling.told, telling.ghosts)
+            known, scratch, change_log = (self._objects, self._ids.size), self._scratch, self._change_log
+            return sweep(
+                since, n_blocks, self._ranges, buffers, *known, changes, scratch, change_log.told, change_log.ghosts
+            )
 
         for _ in pauses(go_on, lambda: tuple(since.tolist())):
-            self._telling.reserve(*self._scratch.wanted.tolist())
+            self._change_log.reserve(*self._scratch.wanted.tolist())
         self._count_work()
 
     def _count_work(self) -> None:
@@ -204,7 +199,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
 
     def _table_at(self, at: Int64s) -> pa.Table:
         schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications object"))
-        return self._telling.table(schema, self._ids, 0, at)
+        return self._change_log.table(schema, self._ids, 0, at)
 
     def _top(self, ids: pa.Array | None) -> pa.Table:
         slots = self._rows.roster.in_turn() if ids is None else self._rows.roster.ids.find(ids)
@@ -230,7 +225,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
             objects.y[:n],
             objects.alive[:n],
         )
-        delivered = self._rows.delivered(slots).joined(self._telling.haunted())
+        delivered = self._rows.delivered(slots).joined(self._change_log.lost())
         return {
             "subscriptions": pack(asked) if len(slots) else pa.table({}),
             "objects": pack(known) if n else pa.table({}),
@@ -250,10 +245,10 @@ class RangesScan(Engine[Subscriptions, Publications]):
         if len(tables["subscriptions"]):
             slots = self._add(unpack(Subscriptions, tables["subscriptions"]))
             self._search(slots)
-            self._telling.discard()
+            self._change_log.discard()
         row, item = (tables["delivered"][name].to_numpy() for name in ("subscription", "object"))
         delivered = Deliveries(slots[row], item)
-        self._telling.remember(delivered, self._rows.mark_delivered(delivered))
+        self._change_log.remember(delivered, self._rows.mark_delivered(delivered))
 
     def check(self) -> None:
         """Assert the invariants of every structure."""

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.room import pauses
-from skyband.kernels.slots import grown
 from skyband.kernels.sort_keys import float_keys
 from skyband.ranges.boxes import Boxes
 from skyband.ranges.kernels.boxtree import Trees

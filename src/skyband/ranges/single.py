@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.room import DOUBLINGS, pauses
-from skyband.kernels.slots import grown
 from skyband.ranges.boxes import GROWTH, Boxes
 from skyband.ranges.kernels.boxrank import Field
 from skyband.ranges.kernels.boxsearch import report

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from skyband.contract.family import FAMILIES
 from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.growth import grown, grown_all
 from skyband.kernels.heap import make_heap
 from skyband.kernels.object_ids import Lexicon
 from skyband.kernels.room import pauses, stops
-from skyband.kernels.slots import grown
 from skyband.kernels.sort_keys import curve_keys
 from skyband.ranges.boxes import extent_of
 from skyband.ranges.kernels.deliveries import Deliveries
@@ -32,7 +32,7 @@ from skyband.ranges.kernels.subscriber_rows import (
 from skyband.ranges.painter import Groups, Objects
 from skyband.ranges.wire import read_messages
 from skyband.table import Rejected, Settings, Source, ranking_schema, read_table
-from skyband.topk.change_log import Telling
+from skyband.topk.change_log import ChangeLog
 from skyband.topk.kernels.buffer import Stamps, check_row
 from skyband.topk.scan_rows import Reserve, Rows
 
@@ -59,7 +59,7 @@ class Subscribers:
     def __init__(self, groups: Groups) -> None:
         self.groups = groups
         self.rows = Rows(Reserve(1, 0))
-        self.telling = Telling(self.rows, ROOM)
+        self.change_log = ChangeLog(self.rows, ROOM)
         self.deliveries = Deliveries()
         self.points = np.zeros((0, groups.points.dims))
         self._inbox = make_inbox()
@@ -85,8 +85,7 @@ class Subscribers:
         self.points[slots] = points
         self.rows.buffers.whole[slots] = True
         self.deliveries.begin(slots, n_slots)
-        receivers, dirty, is_dirty, *rest = self._inbox
-        self._inbox = Inbox(grown(receivers, n_slots), grown(dirty, n_slots), grown(is_dirty, n_slots), *rest)
+        self._inbox = grown_all(self._inbox, n_slots, Inbox._fields[:3])
         return slots
 
     def _enlist(self, ids: pa.Array, k: Int64s, points: Floats) -> Int64s:
@@ -147,7 +146,7 @@ class Subscribers:
         buffers, stamps = self.rows.buffers, Stamps(label, 0)
 
         def tell_from(done: int) -> int:
-            return tell_rows(done, slots, buffers, stamps, self.deliveries.pairs, self._inbox, self.telling.told)
+            return tell_rows(done, slots, buffers, stamps, self.deliveries.pairs, self._inbox, self.change_log.told)
 
         for _ in stops(tell_from, len(slots)):
             self._make_room()
@@ -161,7 +160,7 @@ class Subscribers:
         trees, buffers, stamps = self.groups.points.trees, self.rows.buffers, Stamps(label, 0)
 
         def go_on() -> bool:
-            pairs, told = self.deliveries.pairs, self.telling.told
+            pairs, told = self.deliveries.pairs, self.change_log.told
             return receive(messages, changes, trees, buffers, stamps, pairs, self._inbox, told)
 
         self._go_through(go_on)
@@ -171,7 +170,7 @@ class Subscribers:
         buffers, stamps = self.rows.buffers, Stamps(label, 0)
 
         def go_on() -> bool:
-            return finish(changes, buffers, stamps, self.deliveries.pairs, self._inbox, self.telling.told)
+            return finish(changes, buffers, stamps, self.deliveries.pairs, self._inbox, self.change_log.told)
 
         self._go_through(go_on)
 
@@ -182,7 +181,7 @@ class Subscribers:
     def _make_room(self) -> None:
         """Give the kernel that stopped what it asked for."""
         n_changes, n_pairs = self._inbox.wanted.tolist()
-        self.telling.reserve(n_changes)
+        self.change_log.reserve(n_changes)
         self.deliveries.reserve(n_pairs)
 
     def check(self, label: Int64s) -> None:
@@ -229,7 +228,7 @@ class SubscriberTable:
         scores = np.asarray(tops["score"].combine_chunks(), np.float64)
         self._subscribers.hear(slots[ours], objects[ours], scores[ours], self._objects.label)
         self._subscribers.tell(np.unique(slots[ours]), self._objects.label)
-        self._subscribers.telling.discard()
+        self._subscribers.change_log.discard()
 
     def _know(self, ids: pa.Array) -> Int64s:
         slots = self._objects.slots(ids)
@@ -249,7 +248,7 @@ class SubscriberTable:
         step = ObjectChanges(nothing, np.zeros((0, self._dims)), np.zeros(0), np.zeros(0, np.bool_), np.array([1]))
         self._subscribers.receive(wired.messages, step, self._objects.label)
         self._subscribers.finish(step._replace(end=np.zeros(1, np.int64)), self._objects.label)
-        self._subscribers.telling.discard()
+        self._subscribers.change_log.discard()
         for name, count in self._subscribers.costs().items():
             self.counters[name] += count
 

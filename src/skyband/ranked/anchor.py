@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int32s, Int64s
+from skyband.kernels.ragged import owners_of
 
 # So many ends of each dimension are kept.
 SAMPLE = 1024
@@ -39,7 +40,7 @@ class Anchors:
             inside = np.searchsorted(ends, hi[chosen], "right") - np.searchsorted(ends, lo[chosen], "left")
             crowd[chosen] = inside / max(len(ends), 1)
         sizes = np.diff(offsets)
-        owner = np.repeat(np.arange(len(sizes)), sizes)
+        owner = owners_of(sizes)
         least = np.full(len(sizes), np.inf)
         np.minimum.at(least, owner, crowd)
         candidates = np.flatnonzero(eligible & (crowd == least[owner]))

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband.kernels.array import Int32s, Int64s
+from skyband.kernels.ragged import offsets_of
 from skyband.ranked.kernels.arrangement import arrange_steps
 from skyband.ranked.kernels.bits import Bits, make_bits
 from skyband.ranked.kernels.constraint import Graph, Spans, constrain, make_blocks, make_graph, make_spans, rank_ends
@@ -106,7 +107,7 @@ def _score(parts: Parts, ids: Int32s, n_dims: int) -> Steps[Scored]:
     facts, n_in = make_facts(len(ids)), np.zeros(n_dims, np.int64)
     copy_facts(parts, ids, facts, n_in)
     yield
-    start = np.concatenate(([0], np.cumsum(n_in)))
+    start = offsets_of(n_in)
     deck = yield from _sort(facts.label, np.arange(len(ids), dtype=np.int32))
     keys = yield from _taken(facts.key, deck.item)
     deck = yield from _sort(keys, deck.item)

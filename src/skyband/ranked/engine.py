@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.contract.checked import Given
 from skyband.contract.engine import Engine
 from skyband.contract.family import Parse
 from skyband.contract.intake import Ids
@@ -109,7 +110,7 @@ class RankedEngine(Engine[Subscriptions, Publications]):
         self._unsubscribe(rows.ids)
         self._subscribe(rows)
 
-    def _parse(self, source: Source, parse: Parse) -> Parsed[Any]:
+    def _parse(self, source: Given, parse: Parse) -> Parsed[Any]:
         parsed = super()._parse(source, parse)
         if isinstance(parsed.rows, Subscriptions) and self.emphasis is not None:
             return parsed._replace(rows=emphasised(parsed.rows, self.emphasis))

@@ -5,12 +5,14 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from skyband.kernels.array import Int64s
+from skyband.kernels.growth import grown_all, resized
 from skyband.kernels.heap import make_heap
-from skyband.kernels.slots import BLOCK, grown
+from skyband.kernels.ragged import offsets_of, places_of, starts_of
+from skyband.kernels.slots import BLOCK
 from skyband.ranked.kernels.fitting import FLAT, SUM, Rule
 from skyband.ranked.kernels.interval_scan import Events, Found, Intervals, Spans, Standing, Tally, sift, stab
 from skyband.ranked.kernels.parts import HI, KEY, LO, OWNER, Parts
-from skyband.ranked.part import Flat, offsets_of
+from skyband.ranked.part import Flat
 from skyband.ranked.rows import Subscriptions
 
 # A block has room for every dimension, asked about or not.
@@ -56,7 +58,7 @@ class Blocks(Asking):
         self._intervals = Intervals(*(np.zeros((0, dims, BLOCK)) for _ in range(3)))
 
     def put(self, slots: Int64s, n_slots: int, rows: Subscriptions) -> None:
-        self._intervals = Intervals(*(grown(array, n_slots // BLOCK) for array in self._intervals))
+        self._intervals = grown_all(self._intervals, n_slots // BLOCK)
         self.drop(slots)
         owners = np.repeat(slots, np.diff(rows.offsets))
         at = (owners // BLOCK, rows.dim, owners % BLOCK)
@@ -93,7 +95,7 @@ class Pool(Asking):
         self._spans = Spans(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def put(self, slots: Int64s, n_slots: int, rows: Subscriptions) -> None:
-        self._spans = Spans(*(grown(array, n_slots) for array in self._spans))
+        self._spans = grown_all(self._spans, n_slots)
         lengths = np.diff(rows.offsets)
         self.drop(slots)
         self._make_room(len(rows.dim))
@@ -114,15 +116,15 @@ class Pool(Asking):
         n_live = len(places)
         fact, dim, weight, label = self._parts
         room = max(n_live + n, 2 * n_live)
-        self._parts = Parts(grown(fact[places], room), grown(dim[places], room), grown(weight[places], room), label)
-        self._spans.first[:] = offsets_of(self._spans.n_parts)[:-1]
+        self._parts = Parts(
+            resized(fact[places], room), resized(dim[places], room), resized(weight[places], room), label
+        )
+        self._spans.first[:] = starts_of(self._spans.n_parts)
         self._end = n_live
 
     def _places(self, slots: Int64s) -> Int64s:
         """Where the parts of slots are."""
-        lengths = self._spans.n_parts[slots]
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return np.asarray(np.repeat(self._spans.first[slots], lengths) + within)
+        return places_of(self._spans.first[slots], self._spans.n_parts[slots])
 
     def drop(self, slots: Int64s) -> None:
         self._spans.n_parts[slots] = 0

@@ -1,11 +1,9 @@
 """The IR-trees of all dimensions: they own the arrays, and grow them or lay them out anew when it is time."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from skyband.kernels.array import Int32s, Int64s
+from skyband.kernels.growth import resized, resized_all
 from skyband.kernels.room import stops
 from skyband.kernels.simd import BLOCK_ENDS, images
 from skyband.ranked.kernels.irblock import RESERVE
@@ -100,7 +98,7 @@ class IrForest:
             return
         n_dims = int(parts.dim[ids].max(initial=-1)) + 1
         if n_dims > self.n_dims:
-            self.tree = self.tree._replace(root=_longer(self.tree.root, n_dims, NONE))
+            self.tree = self.tree._replace(root=resized(self.tree.root, n_dims, NONE))
         ends = _ends(parts, ids)
         inserted = stops(
             lambda done: insert_parts(self.tree, parts, ids, ends, done, self._desk), len(ids), tries=TRIES
@@ -142,17 +140,9 @@ class IrForest:
 
     def _resize(self, n_units: int, n_nodes: int) -> None:
         blocks, n_places = self.tree.blocks, n_units * UNIT + BLOCK_ENDS
-        self.tree = self.tree._replace(
-            blocks=blocks._replace(
-                part=_longer(blocks.part, n_places, 0),
-                low=_longer(blocks.low, n_places, 0),
-                high=_longer(blocks.high, n_places, 0),
-                size=_longer(blocks.size, n_units, 0),
-                units=_longer(blocks.units, n_units, 0),
-            ),
-            node=_longer(self.tree.node, n_nodes, 0),
-            below=_longer(self.tree.below, n_nodes, 0),
-        )
+        blocks = resized_all(blocks, n_places, ("part", "low", "high"))
+        blocks = resized_all(blocks, n_units, ("size", "units"))
+        self.tree = resized_all(self.tree, n_nodes, ("node", "below"))._replace(blocks=blocks)
 
     def _tidy(self, parts: Parts) -> None:
         """Give up room that was needed for a while, and lay out anew what has become sparse."""
@@ -175,13 +165,6 @@ def _make_tree(n_dims: int, n_units: int, n_nodes: int) -> IrTree:
         spare=np.array([NONE, 0, 0, 0]),
         peak=np.zeros(2, np.int64),
     )
-
-
-def _longer(array: npt.NDArray[Any], n: int, fill: int) -> npt.NDArray[Any]:
-    """A copy that is n rows long, or the first n rows of it."""
-    copy = np.full((n, *array.shape[1:]), fill, array.dtype)
-    copy[: len(array)] = array[:n]
-    return copy
 
 
 def _ends(parts: Parts, ids: Int32s) -> Int32s:

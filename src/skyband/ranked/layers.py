@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from skyband.kernels.array import Bools, Int8s, Int32s, Int64s
+from skyband.kernels.ragged import owners_of
 from skyband.ranked.arrange import arrange, finished, score_order
 from skyband.ranked.intervaltree import IntervalForest
 from skyband.ranked.irtree import IrForest
@@ -116,7 +117,7 @@ class LayeredIndex:
         pool.kill(owners)
         holder = self._holders(layer)
         held = np.zeros(len(owners), np.int8)
-        np.maximum.at(held, np.repeat(np.arange(len(owners)), sizes), holder)
+        np.maximum.at(held, owners_of(sizes), holder)
         first = pool.first[owners]
         pool.free(first[held == 0], sizes[held == 0])
         for target in (LARGE, SMALL):

@@ -10,9 +10,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.heap import Heap, make_heap
+from skyband.kernels.ragged import offsets_of, owners_of, places_of
 from skyband.kernels.room import DOUBLINGS, stops
-from skyband.kernels.slots import grown
 from skyband.ranked.anchor import Anchors
 from skyband.ranked.kernels.fitting import FLAT, SUM, Rule
 from skyband.ranked.kernels.interval_scan import Events, Found, make_found
@@ -22,7 +23,7 @@ from skyband.ranked.kernels.ranking import Asked, Scratch, Search, match_events
 from skyband.ranked.kernels.streams import Streams
 from skyband.ranked.kernels.tiers import BLOCK, N_BLOCKS, Bounds, match_in_tiers
 from skyband.ranked.layers import Kind, LayeredIndex
-from skyband.ranked.pool import Pool, Rows, spread
+from skyband.ranked.pool import Pool, Rows
 from skyband.ranked.rows import UNLIMITED, Subscriptions
 from skyband.ranked.tiers import TierIndex, planes_of
 from skyband.table.argument import check_choice
@@ -119,7 +120,7 @@ class Matcher:
         """The rows of the pool for these subscriptions: their parts, and a base where one is needed."""
         exact, combination = self._rule.exact, self._rule.combination
         n_parts = np.diff(rows.offsets)
-        owner = np.repeat(np.arange(len(n_parts)), n_parts)
+        owner = owners_of(n_parts)
         n_open = np.bincount(owner[opened], minlength=len(n_parts))
         based = n_parts == n_open if exact else n_open > 0
         key, base_key, chosen = rows.weight, np.zeros(len(n_parts)), ~opened
@@ -131,8 +132,8 @@ class Matcher:
             chosen = self._anchors.choose(rows.offsets, rows.dim, rows.lo, rows.hi, ~opened)
         n_streams = n_parts - n_open + based
         needed = n_streams if exact and not self._anchored else np.ones(len(n_parts), np.int64)
-        ends = np.cumsum(n_parts + based)
-        at, at_base = spread(ends - n_parts - based, n_parts), ends[based] - 1
+        offsets = offsets_of(n_parts + based)
+        at, at_base = places_of(offsets[:-1], n_parts), offsets[1:][based] - 1
 
         def laid(parts: Any, bases: Any, kind: Any = np.float64) -> Any:
             column = np.empty(len(at) + len(at_base), kind)
@@ -223,8 +224,7 @@ class Matcher:
         """What these owners ask for."""
         pool = self.pool
         n_parts = pool.n_parts[owners].astype(np.int64)
-        places = spread(pool.first[owners], n_parts)
-        offsets = np.concatenate([[0], np.cumsum(n_parts)]).astype(np.int64)
+        offsets, places = offsets_of(n_parts), places_of(pool.first[owners], n_parts)
         lo, hi = pool.fact[places, 0], pool.fact[places, 1]
         return Subscriptions(ids, offsets, pool.dim[places], lo, hi, pool.weight[places], pool.budget[owners], dims)
 

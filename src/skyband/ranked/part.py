@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int32s, Int64s
+from skyband.kernels.ragged import offsets_of, owners_of, ranks_of
 from skyband.table.settings import Settings
 from skyband.table.sieve import Sieve, any_of
 from skyband.table.vector import Lists, all_finite, dimensions, no_nulls, vectors
@@ -35,7 +36,7 @@ class Flat(NamedTuple):
     @property
     def rows(self) -> Int64s:
         """The row of each entry."""
-        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        return owners_of(np.diff(self.offsets))
 
 
 class Columns(NamedTuple):
@@ -45,11 +46,6 @@ class Columns(NamedTuple):
     hi: Lists
     weights: Lists
     listed: Lists
-
-
-def offsets_of(lengths: Int64s) -> Int64s:
-    """Where lists of these lengths begin when they are laid end to end, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def columns(sieve: Sieve, lo: Lists, hi: Lists) -> Columns:
@@ -106,9 +102,7 @@ def flatten(sieve: Sieve, found: Columns) -> Flat:
     """What the good rows say, end to end."""
     good = ~sieve.bad
     lengths = _lengths(found)[good]
-    offsets = offsets_of(lengths)
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    dim = np.arange(offsets[-1]) - offsets[rows]
+    offsets, rows, dim = offsets_of(lengths), owners_of(lengths), ranks_of(lengths)
     sparse = ~found.listed.null[good][rows]
     dim[sparse] = _kept(found.listed, good)
     flat = Flat(offsets, dim.astype(np.int32), *(_spread(lists, good, rows) for lists in found[:3]))

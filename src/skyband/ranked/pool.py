@@ -8,10 +8,10 @@ that is built as a whole may still name them.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from skyband.kernels.array import Floats, Int32s, Int64s
-from skyband.kernels.slots import grown
+from skyband.kernels.growth import grown
+from skyband.kernels.ragged import offsets_of, places_of
 from skyband.ranked.kernels.parts import HI, KEY, LO, OWNER
 from skyband.ranked.kernels.ranking import SPAN_BITS
 
@@ -56,7 +56,7 @@ class Pool:
         """Give owners their rows; answers with the places of the rows."""
         self._make_room(int(owners.max(initial=-1)) + 1)
         first = self._take(rows.n_rows)
-        places = spread(first, rows.n_rows)
+        places = places_of(first, rows.n_rows)
         self.fact[places, LO], self.fact[places, HI] = rows.lo, rows.hi
         self.fact[places, KEY], self.fact[places, OWNER] = rows.key, np.repeat(owners, rows.n_rows)
         self.dim[places], self.weight[places], self.layer[places] = rows.dim, rows.weight, NOT_INDEXED
@@ -81,16 +81,15 @@ class Pool:
                 first[wanted] = free[len(free) - len(wanted) :]
                 self._free[size] = free[: len(free) - len(wanted)]
         new = np.flatnonzero(first < 0)
-        ends = self.n_rows + np.cumsum(sizes[new])
-        first[new] = ends - sizes[new]
-        self.n_rows = int(ends[-1]) if len(ends) else self.n_rows
+        offsets = self.n_rows + offsets_of(sizes[new])
+        first[new], self.n_rows = offsets[:-1], int(offsets[-1])
         for name in ("fact", "dim", "weight", "layer"):
             setattr(self, name, grown(getattr(self, name), self.n_rows))
         return first
 
     def rows_of(self, owners: Int64s) -> Int64s:
         """The places of the rows of these owners, one owner's after the other's."""
-        return spread(self.first[owners], self.n_owned[owners])
+        return places_of(self.first[owners], self.n_owned[owners])
 
     def kill(self, owners: Int64s) -> None:
         """Let nothing meet the rows of these owners any more."""
@@ -100,7 +99,7 @@ class Pool:
 
     def free(self, first: Int64s, sizes: Int64s) -> None:
         """Take back rows that no index names."""
-        self.layer[spread(first, sizes)] = NOT_INDEXED
+        self.layer[places_of(first, sizes)] = NOT_INDEXED
         for size in np.unique(sizes).tolist():
             back = first[sizes == size]
             self._free[size] = np.concatenate([self._free.get(size, back[:0]), back])
@@ -112,13 +111,7 @@ class Pool:
         places = self.rows_of(owners)
         taken[places] += 1
         for size, first in self._free.items():
-            taken[spread(first, np.full(len(first), size))] += 1
+            taken[places_of(first, np.full(len(first), size))] += 1
         assert taken.max(initial=0) <= 1
         assert (self.fact[places, OWNER] == np.repeat(owners, self.n_owned[owners])).all()
         assert (self.fact[places, LO] <= self.fact[places, HI]).all()
-
-
-def spread(first: Int64s, sizes: npt.NDArray[np.integer]) -> Int64s:
-    """The integers first, first + 1 and so on, as many of each as its size, laid end to end."""
-    ends = np.cumsum(sizes)
-    return np.repeat(first - (ends - sizes), sizes) + np.arange(int(ends[-1]) if len(ends) else 0)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Int32s, Int64s
+from skyband.kernels.ragged import owners_of
 from skyband.ranked.part import Flat, bounded, only_parts
 from skyband.ranked.rows import UNLIMITED, Subscriptions, Updates
 
@@ -65,8 +66,7 @@ def _merge(asked: Subscriptions, updates: Updates) -> Merged:
 
 
 def _keys(offsets: Int64s, dim: Int32s, stride: int) -> Int64s:
-    rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return np.asarray(rows * stride + dim, np.int64)
+    return np.asarray(owners_of(np.diff(offsets)) * stride + dim, np.int64)
 
 
 def _places(among: Int64s, keys: Int64s) -> Int64s:

@@ -7,9 +7,11 @@ import pyarrow as pa
 
 from skyband.contract import pack, register, unpack
 from skyband.kernels.array import Bools, Int64s
+from skyband.kernels.growth import grown_all
 from skyband.kernels.id_order import labels
 from skyband.kernels.idmap import IdMap
-from skyband.kernels.slots import Slots, grown
+from skyband.kernels.ragged import owners_of, ranks_of
+from skyband.kernels.slots import Slots
 from skyband.ranked.engine import RankedEngine
 from skyband.ranked.interval_store import Asking, asking
 from skyband.ranked.kernels.fitting import make_rule
@@ -60,7 +62,7 @@ class RankedScan(RankedEngine):
 
     def _write(self, slots: Int64s, rows: Subscriptions) -> None:
         before = len(self._standing.needed)
-        self._standing = Standing(*(grown(array, self._slots.n_slots) for array in self._standing))
+        self._standing = grown_all(self._standing, self._slots.n_slots)
         self._standing.needed[before:] = NEVER
         if self._asking is None:
             assert self.settings.dims is not None
@@ -102,10 +104,9 @@ class RankedScan(RankedEngine):
             self._labelled = True
 
     def _matches(self, events: pa.Array, found: Found) -> pa.Table:
-        event = np.repeat(np.arange(len(events)), found.length)
+        event, place = owners_of(found.length), ranks_of(found.length)
         if not len(event):
             return self._schema().empty_table()
-        place = np.arange(len(event)) - (np.cumsum(found.length) - found.length)[event]
         used = found.start[event] + place
         columns = [
             events.take(pa.array(event)),

@@ -9,6 +9,7 @@ import pyarrow as pa
 from skyband.contract import pack, register, unpack
 from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.object_ids import Lexicon
+from skyband.kernels.ragged import owners_of, ranks_of
 from skyband.ranked.engine import RankedEngine
 from skyband.ranked.kernels.fitting import make_rule
 from skyband.ranked.kernels.interval_scan import Events, Found
@@ -119,10 +120,9 @@ class ScoredEngine(RankedEngine):
         return pa.concat_tables(tables)
 
     def _matches(self, events: pa.Array, found: Found) -> pa.Table:
-        event = np.repeat(np.arange(len(events)), found.length)
+        event, rank = owners_of(found.length), ranks_of(found.length)
         if not len(event):
             return self._schema().empty_table()
-        rank = np.arange(len(event)) - (np.cumsum(found.length) - found.length)[event]
         used = found.start[event] + rank
         self._counters["matches"] += len(event)
         columns = [

@@ -1,11 +1,12 @@
 """Tiers of subscriptions, for relaxed matching in several dimensions: filled, divided into blocks, and emptied."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
-from skyband.kernels.slots import ArrayT, grown
+from skyband.kernels.growth import grown, resized, resized_all
+from skyband.kernels.ragged import owners_of
 from skyband.ranked.kernels.parts import rounded_down, rounded_up
 from skyband.ranked.kernels.tiering import Members, divide, make_corner
 from skyband.ranked.kernels.tiers import BLOCK, N_BLOCKS, NOBODY, SMALLEST, TIER, Planes, Tiers
@@ -23,7 +24,7 @@ def planes_of(rows: Subscriptions, base: Floats, dims: int) -> Planes:
     lo, hi = np.full((n, dims + 1), np.inf, np.float32), np.full((n, dims + 1), -np.inf, np.float32)
     weight = np.zeros((n, dims + 1), np.float32)
     opened = (rows.lo == -np.inf) & (rows.hi == np.inf)
-    member, dim = np.repeat(np.arange(n), sizes)[~opened], rows.dim[~opened]
+    member, dim = owners_of(sizes)[~opened], rows.dim[~opened]
     lo[member, dim], hi[member, dim] = rounded_down(rows.lo[~opened]), rounded_up(rows.hi[~opened])
     weight[member, dim] = np.maximum(rounded_up(rows.weight[~opened]), np.float32(SMALLEST))
     based = base > 0
@@ -120,10 +121,10 @@ class TierIndex:
         if wanted > len(self._free):
             more = max(wanted - len(self._free), n // 8)
             tiers = self.tiers
-            block, member = (Planes(*(_longer(array, more) for array in planes)) for planes in tiers[:2])
-            owner, most = _longer(tiers.owner, more), _longer(tiers.most, more)
+            block, member = (resized_all(planes, n + more) for planes in tiers[:2])
+            owner, most = resized(tiers.owner, n + more), resized(tiers.most, n + more)
             self.tiers = Tiers(block, member, owner, most, tiers.order)
-            self._n_live = np.concatenate([self._n_live, np.zeros(more, np.int64)])
+            self._n_live = resized(self._n_live, n + more)
             for tier in range(n, n + more):
                 self._clear(tier)
 
@@ -198,10 +199,6 @@ def _widened(planes: Planes, axis: int) -> Planes:
     """One more dimension, in which nobody asks for anything."""
     widths = [(0, int(i == axis)) for i in range(planes.lo.ndim)]
     return Planes(*(np.pad(array, widths, constant_values=empty) for array, empty in zip(planes, EMPTY, strict=True)))
-
-
-def _longer(array: ArrayT, more: int) -> ArrayT:
-    return cast("ArrayT", np.concatenate([array, np.empty((more, *array.shape[1:]), array.dtype)]))
 
 
 def _shares(planes: Planes) -> Members:

@@ -25,7 +25,6 @@ from skyband.table import (
     Bounds,
     OnError,
     Reject,
-    Rejected,
     Settings,
     Source,
     Window,
@@ -112,8 +111,8 @@ def prepare(publications: Source, subscriptions: Source, plan: Plan, until: int 
 def warm_up(prepared: Prepared) -> None:
     """Have the kernels compiled, or loaded, by a twin with next to nothing to do, so that no latency is theirs."""
     twin = prepared.plan._replace(on_error="collect").open(prepared.family, prepared.settings)
-    twin.subscribe(prepared.subscriptions.table.slice(0, 1))
-    twin.publish(prepared.publications.table.slice(0, 2))
+    twin.subscribe(prepared.subscriptions.checked.slice(0, 1))
+    twin.publish(prepared.publications.checked.slice(0, 2))
     if twin.now is not None:
         twin.advance(twin.now)
 
@@ -121,12 +120,12 @@ def warm_up(prepared: Prepared) -> None:
 def run(prepared: Prepared, sink: ChangeSink, until: int | None, progress: Progress | None) -> Watch:
     """Subscribe, publish, advance; returns the time of every batch."""
     engine, said = prepared.engine, prepared.publications
-    schema, watch, total = schema_of(prepared), Watch(), len(said.table)
+    schema, watch, total = schema_of(prepared), Watch(), len(said.checked)
     sink.begin(schema)
-    sink.write(as_written(_located(engine, prepared.subscriptions, 0, engine.subscribe), schema))
+    sink.write(as_written(prepared.subscriptions.give(engine.subscribe, engine), schema))
     for start in range(0, total, prepared.plan.batch):
         began = time.perf_counter()
-        changes = _located(engine, said, start, engine.publish, prepared.plan.batch)
+        changes = said.give(engine.publish, engine, start, prepared.plan.batch)
         watch.add(time.perf_counter() - began, min(prepared.plan.batch, total - start), len(changes))
         sink.write(as_written(changes, schema))
         if progress is not None:
@@ -134,19 +133,6 @@ def run(prepared: Prepared, sink: ChangeSink, until: int | None, progress: Progr
     if until is not None:
         sink.write(as_written(engine.advance(until), schema))
     return watch
-
-
-def _located(
-    engine: AnyEngine, source: Loaded, start: int, verb: Callable[[pa.Table], pa.Table], size: int | None = None
-) -> pa.Table:
-    """Give the engine some rows; what it rejects gets the row numbers and the name of the source."""
-    before = len(engine.rejects)
-    try:
-        changes = verb(source.table.slice(start, size))
-    except Rejected as error:
-        raise Rejected(source.located(error.rejects, start), source.name) from None
-    source.rejects.extend(source.located(engine.rejects[before:], start))
-    return changes
 
 
 def schema_of(prepared: Prepared) -> pa.Schema:

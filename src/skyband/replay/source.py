@@ -1,16 +1,15 @@
 """The two files of a run, read, told apart by family, checked and made ready to be cut into batches."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.contract.checked import Checked, check
 from skyband.contract.family import FAMILIES, infer_family, published_families
-from skyband.contract.reading import read_publications, read_subscriptions
-from skyband.contract.rows import take
-from skyband.kernels.array import Int64s
+from skyband.contract.intake import Intake
 from skyband.table import (
     MissingColumn,
     OnError,
@@ -42,27 +41,41 @@ class Opened(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """The good rows of a source, as a table for the engine and as arrays, and the rows that were rejected.
-
-    `numbers` holds the row in the source of each good row.
-    """
+    """The good rows of a source, checked once for all that follows, and the rows that were rejected."""
 
     noun: str
     name: str
-    table: pa.Table
-    rows: Any
-    numbers: Int64s
+    checked: Checked
     rejects: list[Reject]
 
-    def located(self, rejects: list[Reject], start: int) -> list[Reject]:
-        """Rejects of the batch that began at this row, with the rows of the source."""
-        return [reject._replace(row=int(self.numbers[start + reject.row - 1])) for reject in rejects]
+    @property
+    def rows(self) -> Any:
+        """The good rows as arrays."""
+        return self.checked.rows
+
+    @property
+    def table(self) -> pa.Table:
+        """The good rows with the columns that their family knows."""
+        family, table = self.checked.family, self.checked.table()
+        schema = getattr(FAMILIES[family], self.noun)
+        table = table.select([name for name in table.column_names if name in schema.names])
+        return _with_weights(table, self.rows) if FAMILIES[family].has_words else table
 
     def until(self, at: int) -> "Loaded":
         """Those that were published by then."""
-        kept = np.flatnonzero(self.rows.ts <= at)
-        table, rows = self.table.take(pa.array(kept)), take(self.rows, kept)
-        return self._replace(table=table, rows=rows, numbers=self.numbers[kept])
+        return self._replace(checked=self.checked.take(np.flatnonzero(self.rows.ts <= at)))
+
+    def give(
+        self, verb: Callable[[Checked], pa.Table], taker: Intake, start: int = 0, length: int | None = None
+    ) -> pa.Table:
+        """Give some rows to whoever takes them; what is rejected there is added to the rejects, or raised by name."""
+        before = len(taker.rejects)
+        try:
+            answer = verb(self.checked.slice(start, length))
+        except Rejected as error:
+            raise Rejected(error.rejects, self.name) from None
+        self.rejects.extend(taker.rejects[before:])
+        return answer
 
 
 def open_source(source: Source, noun: str) -> Opened:
@@ -98,22 +111,13 @@ def _inferred(published: list[str], subscribed: list[str]) -> str | None:
 
 def load(opened: Opened, family: str, settings: Settings, on_error: OnError) -> Loaded:
     """The good rows of a source, or `Rejected` with all the bad ones."""
-    read = read_publications if opened.noun == "publications" else read_subscriptions
     try:
-        found = read(family, opened.table, settings, "collect")
+        checked = check(family, opened.noun, opened.reading, settings)
     except MissingColumn as error:
         raise UnreadableFile(f"{opened.name}: {error}") from None
-    numbers = opened.reading.row_numbers
-    rejects = [reject._replace(row=int(numbers[reject.row - 1])) for reject in found.rejects]
-    rejects = sorted(opened.reading.rejects + rejects)
-    if rejects and on_error == "raise":
-        raise Rejected(rejects, opened.name)
-    schema = getattr(FAMILIES[family], opened.noun)
-    table = found.table.select([name for name in found.table.column_names if name in schema.names])
-    rows = found.parsed.rows
-    if FAMILIES[family].has_words:
-        table = _with_weights(table, rows)
-    return Loaded(opened.noun, opened.name, table, rows, numbers[found.parsed.kept], rejects)
+    if checked.rejects and on_error == "raise":
+        raise Rejected(checked.rejects, opened.name)
+    return Loaded(opened.noun, opened.name, checked.slice(0), checked.rejects)
 
 
 def _with_weights(table: pa.Table, rows: Any) -> pa.Table:

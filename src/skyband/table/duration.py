@@ -34,8 +34,12 @@ _PART = re.compile(r"(\d{1,20}(?:\.\d{1,20})?)\s*(us|µs|ms|min|s|m|h|d)\s*")
 def parse_duration(text: str) -> int:
     """Microseconds of a text such as 500ms, 40m, 1h30m, or a plain number of microseconds."""
     plain = text.strip()
-    if re.fullmatch(r"-?[0-9]{1,30}", plain):
-        return int(plain)
+    return int(plain) if re.fullmatch(r"-?[0-9]{1,30}", plain) else parse_with_unit(text)
+
+
+def parse_with_unit(text: str) -> int:
+    """Microseconds of a text such as 500ms, 40m or 1h30m, where a number alone could be meant in another unit."""
+    plain = text.strip()
     if not re.fullmatch(f"(?:{_PART.pattern})+", plain, re.ASCII):
         raise ValueError(f"{shorten(text)} is not a duration; write 500ms, 30s, 40m, 1h30m, 2d, or microseconds.")
     parts = _PART.findall(plain)

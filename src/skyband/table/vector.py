@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.kernels.ragged import offsets_of, owners_of
 from skyband.table.cell import lists_at_once
 from skyband.table.scalar import (
     LARGEST,
@@ -48,7 +48,7 @@ class Lists(NamedTuple):
     @property
     def rows(self) -> Int64s:
         """The row of each element."""
-        return np.repeat(np.arange(len(self.null)), self.lengths)
+        return owners_of(self.lengths)
 
 
 def vectors(sieve: Sieve, name: str, scalars: bool = False) -> Lists:
@@ -109,17 +109,13 @@ def _cast(array: pa.Array, accepts: Callable[[pa.DataType], bool], kind: pa.Data
         values = pc.cast(pc.list_flatten(array), kind)
     except pa.ArrowInvalid:
         return None
-    return Lists(_offsets(lengths), values, null_mask(values), null_mask(array))
+    return Lists(offsets_of(lengths), values, null_mask(values), null_mask(array))
 
 
 def _element(array: pa.Array) -> pa.DataType:
     """The type of the elements of a list column; a type that no reader accepts for any other column."""
     is_list = hasattr(array.type, "value_type") and not pa.types.is_map(array.type)
     return array.type.value_type if is_list else NO_LIST
-
-
-def _offsets(lengths: NDArray[Any]) -> Int64s:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def _nothing(n_rows: int, values: Any) -> Lists:
@@ -129,12 +125,13 @@ def _nothing(n_rows: int, values: Any) -> Lists:
 def _singletons(sieve: Sieve, name: str) -> Lists:
     column = scalar_numbers(sieve, name)
     values = column.values[~column.null]
-    return Lists(_offsets(~column.null), values, np.zeros(len(values), np.bool_), column.null)
+    return Lists(offsets_of(~column.null), values, np.zeros(len(values), np.bool_), column.null)
 
 
 def _joined(cells: list[list[Any]], null: Bools, values: Any) -> Lists:
     holes = [element is None for cell in cells for element in cell]
-    return Lists(_offsets(np.array([len(cell) for cell in cells])), values, np.array(holes, np.bool_), null)
+    lengths = np.array([len(cell) for cell in cells], np.int64)
+    return Lists(offsets_of(lengths), values, np.array(holes, np.bool_), null)
 
 
 def _one_vector(name: str, cell: Any, must: str, scalars: bool) -> list[float | None]:

@@ -1,7 +1,6 @@
 """Writing tables, whole or not at all."""
 
 import contextlib
-import json
 import os
 import secrets
 from collections.abc import Iterator
@@ -13,9 +12,10 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-SUFFIXES = (".parquet", ".pq", ".ndjson", ".jsonl", ".csv")
+from skyband.table.json_object import ENCODER, json_objects
+
 ROWS_AT_ONCE = 10_000
-ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+SUFFIXES = (".parquet", ".pq", ".ndjson", ".jsonl", ".csv")
 
 
 def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
@@ -51,10 +51,8 @@ def replacing(target: Path) -> Iterator[Path]:
 
 def json_rows(table: pa.Table) -> Iterator[str]:
     """Each row as a JSON object on one line, times as ISO 8601 text in UTC, infinities and NaN as Infinity and NaN."""
-    names = table.column_names
     for batch in _untimed(table).to_batches(max_chunksize=ROWS_AT_ONCE):
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            yield ENCODER.encode(dict(zip(names, row, strict=True)))
+        yield from json_objects(batch, nulls=True).to_pylist()
 
 
 def _write_ndjson(table: pa.Table, path: Path) -> None:

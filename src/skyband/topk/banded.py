@@ -7,21 +7,23 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.kernels.array import Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.heap import make_heap
 from skyband.kernels.order import order_by
 from skyband.kernels.room import ample, initial, pauses, stops
-from skyband.kernels.slots import grown
 from skyband.topk.bands import BandRows, Entries, RowEnds
-from skyband.topk.cell_store import Shelf
-from skyband.topk.change_log import Telling
+from skyband.topk.cell_store import CellStore
+from skyband.topk.change_log import ChangeLog
 from skyband.topk.index import Index
 from skyband.topk.kernels.band import K, Recency, make_departed
 from skyband.topk.kernels.candidate import Grouped, group, make_candidates
 from skyband.topk.kernels.cpm import CALLS
 from skyband.topk.kernels.cpm import SCORED as SEARCH_SCORED
-from skyband.topk.kernels.deliveries import check_memory, has_room, make_memory, remember_all, renewed
+from skyband.topk.kernels.deliveries import check_delivery_set, has_room, make_delivery_set, remember_all, renewed
+from skyband.topk.kernels.due import find_due, refresh_ages
 from skyband.topk.kernels.scan import LARGEST, Steps
-from skyband.topk.kernels.step import answer, find_due, refresh_ages, resume, work
+from skyband.topk.kernels.step import answer, resume, step
+from skyband.topk.kernels.waiting import Call
 from skyband.topk.kernels.workspace import (
     DOMINANCE,
     N_COUNTS,
@@ -29,19 +31,19 @@ from skyband.topk.kernels.workspace import (
     NO_BOUND,
     RECENT,
     SEARCH,
+    BandSubscribers,
     Cells,
-    Desk,
-    Habit,
     Leaving,
     Odds,
-    Party,
+    RowSettings,
+    Workspace,
 )
 from skyband.topk.policy import N_SHARES, Pa, Policy
-from skyband.topk.questions import Asked, Inquiry, signs
+from skyband.topk.questions import NewQuestions, QuestionStore, signs
 from skyband.topk.roster import Deliveries
 from skyband.topk.skeleton import Continuous, PublicationsT, SubscriptionsT
 from skyband.topk.store import Arrivals
-from skyband.topk.term_store import Catalogue
+from skyband.topk.term_store import TermStore
 
 NOTHING = np.zeros(0, np.int64)
 # What a search costs is followed when it has changed by this factor.
@@ -65,31 +67,33 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         super().__init__(*args, **options)
         self.policy = policy
         self._rows: BandRows = BandRows()
-        self._inquiry = Inquiry(self._rows.roster)
-        self._telling = Telling(self._rows, room=1 << 14)
+        self._question_store = QuestionStore(self._rows.roster)
+        self._change_log = ChangeLog(self._rows, room=1 << 14)
         self._index: Index | None = None
         self._found = make_candidates(initial(1 << 12))
         self._ranks: dict[int, int] = {}
         none = Odds(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, N_SHARES)
-        self._habit = Habit(policy.keeps, policy.bounded_by, NOTHING, policy.n_recent, NOTHING, none, policy.slack)
+        self._row_settings = RowSettings(
+            policy.keeps, policy.bounded_by, NOTHING, policy.n_recent, NOTHING, none, policy.slack
+        )
         self._n_searches, self._n_searched = 1, self.first_search_cost
         self._priced_at = float(self.first_search_cost)
-        self._shelf = Shelf(0)
+        self._cell_store = CellStore(0)
         bounds = self.settings.bounds
-        self._catalogue = Catalogue((bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max))
-        self._desk = Desk(
+        self._term_store = TermStore((bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max))
+        self._workspace = Workspace(
             said=np.zeros(1),
             run=np.zeros(1),
             publication=NOTHING,
             directed=np.zeros(0),
             heap=make_heap(64),
             departed=make_departed(64),
-            memory=make_memory(initial(64)),
-            shelves=self._shelf.shelves,
-            frontier=self._shelf.frontier,
-            pages=self._catalogue.pages,
-            lookup=self._catalogue.lookup,
-            cells=Cells(False, self._shelf.shelves.grid, np.zeros(0), np.zeros(0)),
+            deliveries=make_delivery_set(initial(64)),
+            cell_pool=self._cell_store.cell_pool,
+            frontier=self._cell_store.frontier,
+            trees=self._term_store.trees,
+            term_search=self._term_store.term_search,
+            cells=Cells(False, self._cell_store.cell_pool.grid, np.zeros(0), np.zeros(0)),
             moved=NOTHING,
             n_moved=np.zeros(1, np.int64),
             counts=np.zeros(N_COUNTS, np.int64),
@@ -106,9 +110,11 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         return self._rows.n_entries / max(self.n_subscriptions, 1)
 
     @property
-    def _party(self) -> Party:
-        inquiry = self._inquiry
-        return Party(inquiry.questions, inquiry.rules, self._rows.bands, self._habit, self._roster.turn)
+    def _subscribers(self) -> BandSubscribers:
+        question_store = self._question_store
+        return BandSubscribers(
+            question_store.questions, question_store.rules, self._rows.bands, self._row_settings, self._roster.turn
+        )
 
     def _opened_index(self) -> Index:
         if self._index is None:
@@ -123,36 +129,36 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         """Put new slots into the index."""
 
     @abstractmethod
-    def _shelve(self, lo: int, hi: int) -> None:
+    def _make_searchable(self, lo: int, hi: int) -> None:
         """Put the publications lo to hi, just stored, where searches find them."""
 
     def _fit(self) -> None:  # an index that fits whatever comes has nothing to do
         """Fit the index to what is stored, before it is asked."""
 
-    def _enrol(self, rows: SubscriptionsT, asked: Asked) -> Int64s:
-        slots = self._rows.add(rows.ids, asked.kinds, rows.k, signs(rows, asked.kinds))
-        self._inquiry.write(rows, asked, slots)
+    def _enrol(self, rows: SubscriptionsT, new: NewQuestions) -> Int64s:
+        slots = self._rows.add(rows.ids, new.kinds, rows.k, signs(rows, new.kinds))
+        self._question_store.write(rows, new, slots)
         n_slots = self._roster.slots.n_slots
-        depth, watch = grown(self._habit.depth, n_slots), grown(self._habit.watch, n_slots)
-        watch[len(self._habit.watch) :] = LARGEST
-        self._habit = self._habit._replace(depth=depth, watch=watch)
-        self._set_habit(rows.k, slots)
-        cells = self._desk.cells
+        depth, watch = grown(self._row_settings.depth, n_slots), grown(self._row_settings.watch, n_slots)
+        watch[len(self._row_settings.watch) :] = LARGEST
+        self._row_settings = self._row_settings._replace(depth=depth, watch=watch)
+        self._set_row_settings(rows.k, slots)
+        cells = self._workspace.cells
         inner, outer = grown(cells.inner, n_slots), grown(cells.outer, n_slots)
         inner[slots], outer[slots] = np.inf, -np.inf
-        self._desk = self._desk._replace(cells=cells._replace(inner=inner, outer=outer))
+        self._workspace = self._workspace._replace(cells=cells._replace(inner=inner, outer=outer))
         return slots
 
-    def _set_habit(self, ks: Int64s, slots: Int64s) -> None:
+    def _set_row_settings(self, ks: Int64s, slots: Int64s) -> None:
         """What the policy has for each k."""
-        self._habit.depth[slots] = self.policy.depths(ks, self._priced_at)
-        self._habit.watch[slots] = LARGEST
+        self._row_settings.depth[slots] = self.policy.depths(ks, self._priced_at)
+        self._row_settings.watch[slots] = LARGEST
         if isinstance(self.policy, Pa):
             self._write_odds(self.policy, ks, slots)
-        self._desk = self._desk._replace(departed=_wide_enough(self._desk.departed, int(ks.max())))
+        self._workspace = self._workspace._replace(departed=_wide_enough(self._workspace.departed, int(ks.max())))
 
     def _write_odds(self, policy: Pa, ks: Int64s, slots: Int64s) -> None:
-        odds, n_slots = self._habit.odds, self._roster.slots.n_slots
+        odds, n_slots = self._row_settings.odds, self._roster.slots.n_slots
         low, target, high, first_rank = (grown(array, n_slots) for array in odds[:4])
         ranks = odds.ranks
         for k in np.unique(ks).tolist():
@@ -162,40 +168,40 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             some = slots[ks == k]
             low[some], target[some], high[some] = policy.sizes(k)
             first_rank[some] = self._ranks[k]
-        self._habit = self._habit._replace(odds=Odds(low, target, high, first_rank, ranks, N_SHARES))
+        self._row_settings = self._row_settings._replace(odds=Odds(low, target, high, first_rank, ranks, N_SHARES))
 
-    def _set_desk(self, n_touched: int, n_candidates: int) -> None:
+    def _fit_workspace(self, n_touched: int, n_candidates: int) -> None:
         """Working space for a call."""
-        desk, store = self._desk, self._opened()
+        workspace, store = self._workspace, self._opened()
         n_live = store.tail - store.head
-        depth = min(int(self._habit.depth.max(initial=1)), n_live)
+        depth = min(int(self._row_settings.depth.max(initial=1)), n_live)
         most = max(depth, min(int(self._rows.bands.head[:, K].max(initial=1)), n_live)) + 1
         n = max(n_live, n_candidates) + 1
-        self._desk = desk._replace(
-            run=grown(desk.run, n),
-            publication=grown(desk.publication, n),
-            directed=grown(desk.directed, n),
-            heap=desk.heap if most <= len(desk.heap.keys) else make_heap(2 * most),
-            shelves=self._shelf.shelves,
-            frontier=self._shelf.frontier,
-            pages=self._catalogue.pages,
-            lookup=self._catalogue.lookup,
-            moved=grown(desk.moved, n_touched),
+        self._workspace = workspace._replace(
+            run=grown(workspace.run, n),
+            publication=grown(workspace.publication, n),
+            directed=grown(workspace.directed, n),
+            heap=workspace.heap if most <= len(workspace.heap.keys) else make_heap(2 * most),
+            cell_pool=self._cell_store.cell_pool,
+            frontier=self._cell_store.frontier,
+            trees=self._term_store.trees,
+            term_search=self._term_store.term_search,
+            moved=grown(workspace.moved, n_touched),
         )
 
     def _make_room(self) -> None:
         """Give the kernel that stopped what it asked for."""
-        n_places, n_pairs, n_changes = self._desk.wanted.tolist()
+        n_places, n_pairs, n_changes = self._workspace.wanted.tolist()
         self._rows.make_room(n_places)
-        self._make_memory(n_pairs)
-        self._telling.reserve(n_changes)
+        self._make_delivery_room(n_pairs)
+        self._change_log.reserve(n_changes)
 
-    def _make_memory(self, n: int) -> None:
+    def _make_delivery_room(self, n: int) -> None:
         """Room to remember n more deliveries."""
-        if not has_room(self._desk.memory, n):
+        if not has_room(self._workspace.deliveries, n):
             turns = self._roster.turn[np.flatnonzero(self._roster.slots.used)]
-            memory = renewed(self._desk.memory, ample(n, 2 * n), self._first_number, turns)
-            self._desk = self._desk._replace(memory=memory)
+            deliveries = renewed(self._workspace.deliveries, ample(n, 2 * n), self._first_number, turns)
+            self._workspace = self._workspace._replace(deliveries=deliveries)
 
     @property
     def _first_number(self) -> int:
@@ -208,11 +214,11 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def _fill(self, slots: Int64s) -> None:
         """Fill rows from everything live, and tell."""
-        published, step = self._opened().published, self._one_step()
-        self._set_desk(0, 0)
+        published, steps = self._opened().published, self._one_step()
+        self._fit_workspace(0, 0)
 
         def answer_from(done: int) -> int:
-            return answer(slots, done, self._party, published, step, self._desk, self._telling.told)
+            return answer(slots, done, self._subscribers, published, steps, self._workspace, self._change_log.told)
 
         for _ in stops(answer_from, len(slots)):
             self._make_room()
@@ -221,36 +227,36 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _renew(self, slots: Int64s, k: int) -> None:
         self._rows.bands.head[slots, K] = k
         turns = self._roster.turn[np.setdiff1d(np.flatnonzero(self._roster.slots.used), slots)]
-        memory = renewed(self._desk.memory, initial(64), self._first_number, turns)
-        self._desk = self._desk._replace(memory=memory)
-        self._set_habit(np.full(len(slots), k, np.int64), slots)
+        deliveries = renewed(self._workspace.deliveries, initial(64), self._first_number, turns)
+        self._workspace = self._workspace._replace(deliveries=deliveries)
+        self._set_row_settings(np.full(len(slots), k, np.int64), slots)
         self._fill(slots)
-        self._opened_index().adjust(slots, self._inquiry.rules.gate[slots])
+        self._opened_index().adjust(slots, self._question_store.rules.gate[slots])
 
     def _give_up(self, slots: Int64s) -> None:
         if len(slots):
             self._opened_index().remove(slots)
-            self._habit.watch[slots] = LARGEST
+            self._row_settings.watch[slots] = LARGEST
         super()._give_up(slots)
 
     def _append(self, arrivals: Arrivals) -> bool:
         store = self._opened()
         moved = super()._append(arrivals)
-        self._shelve(store.tail - len(arrivals.ts), store.tail)
+        self._make_searchable(store.tail - len(arrivals.ts), store.tail)
         return moved
 
-    def _work(self, steps: Steps, in_order: bool) -> None:
+    def _take_steps(self, steps: Steps, in_order: bool) -> None:
         if not self.n_subscriptions:
             return
         published, leaving = self._opened().published, self._leaving(steps)
         touched = self._touched(steps, leaving)
         n_candidates = len(leaving.indices) + int(steps.end[-1]) - steps.first
-        self._set_desk(len(touched.slots), n_candidates)
+        self._fit_workspace(len(touched.slots), n_candidates)
         since = np.zeros(2, np.int64)
 
         def go_on() -> bool:
-            desk, told = self._desk, self._telling.told
-            return work(since, touched, self._party, published, steps, in_order, leaving, desk, told)
+            call = Call(self._subscribers, published, steps, in_order, leaving, self._workspace, self._change_log.told)
+            return step(since, touched, call)
 
         for _ in pauses(go_on, lambda: tuple(since.tolist())):
             self._adjust()
@@ -271,7 +277,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         n = int(found.length[0])
         found.publication[n_arrivals:n] = -1 - found.publication[n_arrivals:n]
         due = np.empty(self._roster.slots.n_slots, np.int64)
-        due = due[: find_due(self._party, steps, due)]
+        due = due[: find_due(self._subscribers, steps, due)]
         order = order_by(found.slot[:n])
         room = n + len(due)
         into = Grouped(np.empty(room, np.int64), np.empty(room + 1, np.int64), np.empty(n, np.int64), np.empty(n))
@@ -282,7 +288,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def _leaving(self, steps: Steps) -> Leaving:
         """What leaves the shared buffer of the most recent publications in these steps."""
-        store, b = self._opened(), self._habit.n_recent
+        store, b = self._opened(), self._row_settings.n_recent
         if self.policy.bounded_by != RECENT:
             return Leaving(NOTHING, 0)
         n_new = int(steps.end[-1]) - steps.first
@@ -298,19 +304,19 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def _adjust(self) -> None:
         """Let the index know whose gates have moved."""
-        n = int(self._desk.n_moved[0])
-        slots = self._desk.moved[:n]
-        self._opened_index().adjust(slots, self._inquiry.rules.gate[slots])
-        self._desk.n_moved[0] = 0
+        n = int(self._workspace.n_moved[0])
+        slots = self._workspace.moved[:n]
+        self._opened_index().adjust(slots, self._question_store.rules.gate[slots])
+        self._workspace.n_moved[0] = 0
 
     def _count_work(self) -> None:
-        counts = self._desk.counts
+        counts = self._workspace.counts
         for name, n in zip(COUNTS, counts[: len(COUNTS)], strict=True):
             self._counters[name] += int(n)
         counts[:] = 0
-        shelved, listed = self._shelf.counts, self._catalogue.counts
-        self._n_searched += int(shelved[:CALLS].sum()) + ENTRIES_A_MESSAGE * int(listed[SEARCH_SCORED])
-        for searched in (shelved, listed):
+        by_cell, by_term = self._cell_store.counts, self._term_store.counts
+        self._n_searched += int(by_cell[:CALLS].sum()) + ENTRIES_A_MESSAGE * int(by_term[SEARCH_SCORED])
+        for searched in (by_cell, by_term):
             self._counters["scored"] += int(searched[SEARCH_SCORED])
             self._n_searches += int(searched[CALLS])
             searched[:] = 0
@@ -321,12 +327,12 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         price = self._n_searched / self._n_searches
         if self.policy.priced and not self._priced_at / DRIFT < price < self._priced_at * DRIFT:
             slots = np.flatnonzero(self._roster.slots.used)
-            self._habit.depth[slots] = self.policy.depths(self._rows.ks(slots), price)
+            self._row_settings.depth[slots] = self.policy.depths(self._rows.ks(slots), price)
             self._priced_at = price
 
     def _restamped(self) -> None:
         if self.n_subscriptions:
-            refresh_ages(self._party, self._opened().live)
+            refresh_ages(self._subscribers, self._opened().live)
 
     @property
     def _keeps_rows(self) -> bool:
@@ -360,20 +366,20 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._rows.load(slots, ends, entries)
         (searches,) = tables["searches"].to_pylist()
         self._n_searches, self._n_searched, self._priced_at = (searches[name] for name in ("n", "cost", "priced_at"))
-        self._habit.depth[slots] = self.policy.depths(self._rows.ks(slots), self._priced_at)
-        resume(slots, self._party, self._opened().live)
+        self._row_settings.depth[slots] = self.policy.depths(self._rows.ks(slots), self._priced_at)
+        resume(slots, self._subscribers, self._opened().live)
         self._enter(slots)
 
     def _delivered(self, slots: Int64s) -> Deliveries:
-        memory, turns = self._desk.memory, self._roster.turn[slots]
-        wanted = (memory.turn >= 0) & (memory.item >= self._first_number) & np.isin(memory.turn, turns)
-        forgotten = Deliveries(slots[np.searchsorted(turns, memory.turn[wanted])], memory.item[wanted])
+        deliveries, turns = self._workspace.deliveries, self._roster.turn[slots]
+        wanted = (deliveries.turn >= 0) & (deliveries.item >= self._first_number) & np.isin(deliveries.turn, turns)
+        forgotten = Deliveries(slots[np.searchsorted(turns, deliveries.turn[wanted])], deliveries.item[wanted])
         return super()._delivered(slots).joined(forgotten)
 
     def _remember(self, delivered: Deliveries) -> None:
         lost = ~self._rows.mark_delivered(delivered)
-        self._make_memory(int(lost.sum()))
-        remember_all(self._desk.memory, self._roster.turn[delivered.slot[lost]], delivered.item[lost])
+        self._make_delivery_room(int(lost.sum()))
+        remember_all(self._workspace.deliveries, self._roster.turn[delivered.slot[lost]], delivered.item[lost])
 
     def check(self) -> None:
         """Assert the invariants of every structure."""
@@ -383,7 +389,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._rows.check(recency, self.policy.keeps == DOMINANCE and not isinstance(self.policy, Pa))
         if self._index is not None:
             self._index.check()
-        check_memory(self._desk.memory)
+        check_delivery_set(self._workspace.deliveries)
 
 
 def _wide_enough(departed: Any, most: int) -> Any:

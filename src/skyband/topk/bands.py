@@ -1,15 +1,15 @@
 """The rows of the skeleton's engines: one band of candidates a subscription, in a shared pool."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.kernels.array import Bools, Floats, Int8s, Int32s, Int64s
+from skyband.kernels.growth import grown, resized
 from skyband.kernels.idmap import IdMap
+from skyband.kernels.ragged import places_of, starts_of
 from skyband.kernels.room import ample, initial
-from skyband.kernels.slots import grown
 from skyband.topk.kernels.band import (
     BOUND,
     BOUND_ITEM,
@@ -32,7 +32,7 @@ from skyband.topk.kernels.band import (
     mark_rows,
 )
 from skyband.topk.kernels.buffer import Told
-from skyband.topk.roster import Deliveries, Pool, Roster, laid_out
+from skyband.topk.roster import Deliveries, Pool, Roster
 
 
 class RowEnds(NamedTuple):
@@ -93,9 +93,9 @@ class BandRows:
         # By a quarter: the pool is most of the memory, and half of a doubled one would lie idle.
         length = used + ample(n, used // 4)
         self.bands = self.bands._replace(
-            score=_longer(self.bands.score, used, length),
-            item=_longer(self.bands.item, used, length),
-            state=_longer(self.bands.state, used, length),
+            score=resized(self.bands.score[:used], length),
+            item=resized(self.bands.item[:used], length),
+            state=resized(self.bands.state[:used], length),
         )
 
     def remove(self, slots: Int64s) -> None:
@@ -132,7 +132,7 @@ class BandRows:
     def _entries(self, slots: Int64s) -> tuple[Int64s, Int64s]:
         """Where the entries of these rows lie in the pool, and whose they are."""
         n = self.bands.head[slots, SIZE]
-        return laid_out(self.bands.head[slots, START], n)[0], np.repeat(slots, n)
+        return places_of(self.bands.head[slots, START], n), np.repeat(slots, n)
 
     def delivered(self, slots: Int64s) -> Deliveries:
         """What rows hold below their tops that was delivered."""
@@ -157,7 +157,7 @@ class BandRows:
         room = np.where(ends.size > 0, ROOMS[np.searchsorted(ROOMS, ends.size)], 0)
         self.make_room(int(room.sum()))
         bands = self.bands
-        start = bands.end[0] + np.cumsum(room) - room
+        start = bands.end[0] + starts_of(room)
         bands.end[0] += room.sum()
         for column, values in ((START, start), (ROOM, room), (SIZE, ends.size), (BOUND_ITEM, ends.bound_item)):
             bands.head[slots, column] = values
@@ -175,9 +175,3 @@ class BandRows:
             check_band(self.bands, slot, recency, dominance or self.bands.gauge[slot, SIGN] == 0.0)
         assert (taken <= 1).all()
         assert not taken[int(self.bands.end[0]) :].any()
-
-
-def _longer(array: npt.NDArray[Any], used: int, length: int) -> npt.NDArray[Any]:
-    longer = np.zeros(length, array.dtype)
-    longer[:used] = array[:used]
-    return longer

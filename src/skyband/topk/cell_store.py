@@ -1,4 +1,4 @@
-"""The shelf of stored publications that searches run over, fitted again as the publications change.
+"""Stored publications by cell of a grid, for searches to run over; the grid is fitted again as the publications change.
 
 Kernels append to it (`skyband.topk.kernels.cell_store`) and search it (`skyband.topk.kernels.cpm`). Here is decided
 when it changes its shape: a grid suits about as many publications as it was fitted to, in about the same places.
@@ -12,12 +12,12 @@ from skyband.kernels.array import Int64s
 from skyband.topk.kernels.cell_store import (
     ARRIVED,
     OUTSIDE,
-    Shelves,
+    CellPool,
     cells_of,
-    check_shelves,
-    make_shelves,
+    check_cell_pool,
+    make_cell_pool,
     places_of,
-    shelve,
+    put_in_cells,
 )
 from skyband.topk.kernels.cpm import Frontier, make_frontier
 from skyband.topk.kernels.grid import Grid, fit_grid
@@ -40,7 +40,7 @@ def few(dims: int) -> int:
     return int(32 << min(dims, 30))
 
 
-class Shelf:
+class CellStore:
     """Stored publications by cell, about `per_cell` in each; up to `plain` of them are left to the store.
 
     `n_fits` counts how often a grid was fitted, `counts` what searches did (see `Frontier`).
@@ -57,9 +57,9 @@ class Shelf:
         self._put_away()
 
     @property
-    def shelves(self) -> Shelves:
+    def cell_pool(self) -> CellPool:
         """For kernels, until the next insertion."""
-        return self._shelves
+        return self._cell_pool
 
     @property
     def frontier(self) -> Frontier:
@@ -68,7 +68,7 @@ class Shelf:
 
     @property
     def n_bytes(self) -> int:
-        return sum(array.nbytes for array in (*self._shelves.grid, *self._shelves[1:-1], *self._frontier))
+        return sum(array.nbytes for array in (*self._cell_pool.grid, *self._cell_pool[1:-1], *self._frontier))
 
     def insert(self, contents: Contents, base: int, lo: int, hi: int) -> None:
         """Take in the publications lo to hi that the store has appended; `base` is the number of its first."""
@@ -91,14 +91,14 @@ class Shelf:
         return not self._n_fitted <= SLACK * n <= SLACK * SLACK * self._n_fitted
 
     def _append(self, contents: Contents, base: int, lo: int, hi: int) -> None:
-        if shelve(self._shelves, contents.point, base, lo, hi, self._oldest) < hi:
-            self._lay_out(self._shelves.grid, contents, base, hi)
+        if put_in_cells(self._cell_pool, contents.point, base, lo, hi, self._oldest) < hi:
+            self._lay_out(self._cell_pool.grid, contents, base, hi)
         if self._is_left():
             self._fit(contents, base, hi)
 
     def _is_left(self) -> bool:
         """Whether more than a quarter of a fair number of arrivals, or of all that was laid out, are out of the box."""
-        tally = self._shelves.tally
+        tally = self._cell_pool.tally
         if tally[ARRIVED] < max(64, self._n_fitted // SLACK):
             return False
         left = bool(4 * tally[OUTSIDE] > tally[ARRIVED])
@@ -114,20 +114,20 @@ class Shelf:
         self._n_fitted = hi - lo
         self.n_fits += 1
         self._lay_out(fit_grid(low, high, target_cells=n_cells), contents, base, hi)
-        self._shelves.tally[:] = 0
+        self._cell_pool.tally[:] = 0
 
     def _lay_out(self, grid: Grid, contents: Contents, base: int, hi: int) -> None:
-        """Shelve anew all that is stored."""
+        """Put all that is stored into the cells of this grid."""
         lo = max(self._oldest - base, 0)
         cells = np.zeros(hi - lo, np.int64)
         cells_of(grid, contents.point, lo, hi, cells)
         self._put_up(grid, np.bincount(cells, minlength=int(np.prod(grid.n))))
-        reached = shelve(self._shelves, contents.point, base, lo, hi, self._oldest)
+        reached = put_in_cells(self._cell_pool, contents.point, base, lo, hi, self._oldest)
         assert reached == hi
 
     def _put_up(self, grid: Grid, n_held: Int64s) -> None:
-        self._shelves = make_shelves(grid, self._dims, n_held, self._plain)
-        self._frontier = make_frontier(self._shelves)._replace(counts=self.counts)
+        self._cell_pool = make_cell_pool(grid, self._dims, n_held, self._plain)
+        self._frontier = make_frontier(self._cell_pool)._replace(counts=self.counts)
 
     def _put_away(self) -> None:
         self._n_fitted = 0
@@ -135,10 +135,10 @@ class Shelf:
 
     def check(self, numbers: Int64s, contents: Contents, base: int) -> None:
         """Assert the invariants; `numbers` are those of the live publications, in order."""
-        check_shelves(self._shelves)
+        check_cell_pool(self._cell_pool)
         if self._n_fitted:
-            places = places_of(self._shelves)
-            held, points = self._shelves.numbers[places], self._shelves.points[places]
+            places = places_of(self._cell_pool)
+            held, points = self._cell_pool.numbers[places], self._cell_pool.points[places]
             order = np.argsort(held)
             live = order[np.isin(held[order], numbers)]
             assert np.array_equal(held[live], numbers)

@@ -1,4 +1,4 @@
-"""Telling: the changes that kernels find, collected and made a table."""
+"""The change log: the changes that kernels find, collected and made a table."""
 
 from typing import Any, Protocol
 
@@ -29,8 +29,8 @@ class Members(Protocol):
         """Tell that all of them leave, slot by slot as given and best first."""
 
 
-class Telling:
-    """Collects the changes that kernels tell, and makes the table of them."""
+class ChangeLog:
+    """Collects the changes that kernels find, and makes a table of them."""
 
     def __init__(self, rows: Members, room: int = 4096) -> None:
         self.rows = rows

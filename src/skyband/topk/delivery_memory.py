@@ -1,4 +1,4 @@
-"""Telling for rows that let go of what they delivered: nothing is delivered twice all the same."""
+"""A change log for rows that lose what they delivered: it remembers that, so that nothing is delivered twice."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -11,12 +11,12 @@ import pyarrow as pa
 from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.room import ample, initial
-from skyband.topk.change_log import Members, Telling
+from skyband.topk.change_log import ChangeLog, Members
 from skyband.topk.kernels.buffer import ENTER, make_ghosts
 from skyband.topk.roster import Deliveries
 
 
-class Haunting(Telling):
+class DeliveryMemory(ChangeLog):
     """Remembers what was delivered to whom and is in no row any more.
 
     Subscriptions are remembered by their turn, which is never given again, unlike their slot. An item that ends and is
@@ -27,7 +27,7 @@ class Haunting(Telling):
         super().__init__(rows, room)
         self.ghosts = make_ghosts(initial(room))
         # Item -> the turns of those it was delivered to before this verb, in the life that it had then.
-        self._haunted: defaultdict[int, set[int]] = defaultdict(set)
+        self._lost: defaultdict[int, set[int]] = defaultdict(set)
         # Item, turn and life -> the first step of this verb in which the row lost it; item -> the steps that ended it.
         self._fresh: dict[tuple[int, int, int], int] = {}
         self._ends: dict[int, list[int]] = {}
@@ -50,7 +50,7 @@ class Haunting(Telling):
             self._fresh.setdefault((item, turn, life), step)
         self.ghosts.length[0] = 0
         super()._keep()
-        if self._haunted or self._fresh:
+        if self._lost or self._fresh:
             self._correct(self._told[-1])
 
     def _correct(self, columns: list[npt.NDArray[Any]]) -> None:
@@ -63,7 +63,7 @@ class Haunting(Telling):
     def _is_known(self, item: int, turn: int, step: int) -> bool:
         """Whether an item that enters in this step was delivered and lost before, in the life that it has then."""
         life = bisect_right(self._ends.get(item, ()), step)
-        if life == 0 and turn in self._haunted.get(item, ()):
+        if life == 0 and turn in self._lost.get(item, ()):
             return True
         return self._fresh.get((item, turn, life), step + 1) <= step
 
@@ -71,25 +71,25 @@ class Haunting(Telling):
         """Note the deliveries that no row holds."""
         turns = self.rows.roster.turn[delivered.slot[~held]]
         for turn, item in zip(turns.tolist(), delivered.item[~held].tolist(), strict=True):
-            self._haunted[item].add(turn)
+            self._lost[item].add(turn)
 
     def end_life(self, item: int, step: int) -> None:
         """Note, in the order of the steps, that an item ends in this one: under its name comes what is new to all."""
         self._ends.setdefault(item, []).append(step)
 
-    def haunted(self) -> Deliveries:
+    def lost(self) -> Deliveries:
         """Deliveries that no row holds."""
         roster = self.rows.roster
         slots = roster.in_turn()
         slot_of = dict(zip(roster.turn[slots].tolist(), slots.tolist(), strict=True))
-        pairs = ((slot_of.get(turn), item) for item, turns in self._haunted.items() for turn in turns)
+        pairs = ((slot_of.get(turn), item) for item, turns in self._lost.items() for turn in turns)
         known = np.array(sorted((slot, item) for slot, item in pairs if slot is not None), np.int64).reshape(-1, 2)
         return Deliveries(known[:, 0], known[:, 1])
 
     def forget_items(self, below: int) -> None:
         """Forget deliveries of items that are gone."""
-        for item in [item for item in self._haunted if item < below]:
-            del self._haunted[item]
+        for item in [item for item in self._lost if item < below]:
+            del self._lost[item]
 
     def leave(self, slots: Int64s) -> None:
         """Tell that the members of these slots leave, and forget what was delivered to them."""
@@ -99,15 +99,15 @@ class Haunting(Telling):
     def forget(self, slots: Int64s) -> None:
         """Forget what was delivered to these slots."""
         gone = set(self.rows.roster.turn[slots].tolist())
-        for haunted in self._haunted.values() if gone else ():
-            haunted -= gone
+        for lost in self._lost.values() if gone else ():
+            lost -= gone
 
     def _end_verb(self) -> None:
         for item in self._ends:
-            self._haunted.pop(item, None)
+            self._lost.pop(item, None)
         for item, turn, life in self._fresh:
             if life == len(self._ends.get(item, ())):
-                self._haunted[item].add(turn)
+                self._lost[item].add(turn)
         self._fresh.clear()
         self._ends.clear()
 

@@ -5,8 +5,8 @@ from typing import Protocol
 import numpy as np
 
 from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.room import ample
-from skyband.kernels.slots import grown
 from skyband.topk.kernels.candidate import Candidates, make_candidates
 from skyband.topk.kernels.score import Contents, Questions
 

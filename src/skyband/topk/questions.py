@@ -1,11 +1,13 @@
 """What subscriptions ask and what they admit, by slot, as the kernels want it."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from skyband.kernels.array import Floats, Int8s, Int64s
-from skyband.kernels.slots import BLOCK, grown
+from skyband.kernels.growth import grown, grown_all
+from skyband.kernels.ragged import places_of, starts_of
+from skyband.kernels.slots import BLOCK
 from skyband.table import Windows
 from skyband.topk.kernels.scan import LARGEST, UNBOUNDED, Rules
 from skyband.topk.kernels.score import Questions
@@ -17,8 +19,8 @@ from skyband.topk.store import WIDEST
 WAYS = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
 
 
-class Asked(NamedTuple):
-    """Subscriptions as the kernels want them: kinds and vectors by row, terms as lists laid end to end."""
+class NewQuestions(NamedTuple):
+    """What new subscriptions ask: kinds and vectors by row, terms as lists laid end to end."""
 
     kinds: Int8s
     points: Floats
@@ -64,7 +66,7 @@ def signs(rows: TopSubscriptions, kinds: Int8s) -> Floats:
     return np.where(np.isnan(rows.threshold), WAYS[kinds], 0.0)
 
 
-class Inquiry:
+class QuestionStore:
     """The questions and the rules of a roster's subscriptions."""
 
     def __init__(self, roster: Roster) -> None:
@@ -77,16 +79,16 @@ class Inquiry:
     def n_bytes(self) -> int:
         return sum(array.nbytes for array in self.rules)
 
-    def write(self, rows: TopSubscriptions, asked: Asked, slots: Int64s) -> None:
+    def write(self, rows: TopSubscriptions, new: NewQuestions, slots: Int64s) -> None:
         """Write down what new slots ask."""
-        limits = np.where(np.isnan(rows.threshold), np.inf, WAYS[asked.kinds] * rows.threshold)
+        limits = np.where(np.isnan(rows.threshold), np.inf, WAYS[new.kinds] * rows.threshold)
         self._write_rules(rows.window, slots, limits)
-        self._write_questions(asked, slots)
+        self._write_questions(new, slots)
 
     def _write_rules(self, windows: Windows, slots: Int64s, limits: Floats) -> None:
-        have, n_slots = len(self.rules.gate), self.roster.slots.n_slots
-        due = grown(self.rules.due, self.roster.slots.n_blocks)
-        self.rules = Rules._make([*(grown(array, n_slots) for array in self.rules[:-1]), due])
+        have, slots_now = len(self.rules.gate), self.roster.slots
+        due = grown(self.rules.due, slots_now.n_blocks)
+        self.rules = grown_all(self.rules, slots_now.n_slots, Rules._fields[:-1])._replace(due=due)
         self.rules.gate[have:] = -np.inf
         self.rules.oldest[have:] = LARGEST
         self.rules.due[have // BLOCK :] = LARGEST
@@ -94,40 +96,36 @@ class Inquiry:
         self.rules.window_kind[slots] = windows.kind
         self.rules.window_size[slots] = np.minimum(windows.size, WIDEST)
 
-    def _write_questions(self, asked: Asked, slots: Int64s) -> None:
-        into = self._reserve_questions(asked)
+    def _write_questions(self, new: NewQuestions, slots: Int64s) -> None:
+        into = self._reserve_questions(new)
         block, i = slots // BLOCK, slots % BLOCK
-        into.centre[block, :, i] = asked.points
-        into.weight[block, :, i] = asked.weights
+        into.centre[block, :, i] = new.points
+        into.weight[block, :, i] = new.weights
         into.norm[slots], into.alpha[slots], into.signature[slots] = (
-            asked.norms,
-            asked.alphas,
-            asked.signatures,
+            new.norms,
+            new.alphas,
+            new.signatures,
         )
-        into.term_start[slots] = self._n_terms + asked.offsets[:-1]
-        into.term_count[slots] = np.diff(asked.offsets)
-        end = self._n_terms + len(asked.terms)
-        into.terms[self._n_terms : end] = asked.terms
-        into.term_weights[self._n_terms : end] = asked.term_weights
+        into.term_start[slots] = self._n_terms + new.offsets[:-1]
+        into.term_count[slots] = np.diff(new.offsets)
+        end = self._n_terms + len(new.terms)
+        into.terms[self._n_terms : end] = new.terms
+        into.term_weights[self._n_terms : end] = new.term_weights
         self._n_terms = end
 
-    def _reserve_questions(self, asked: Asked) -> Questions:
+    def _reserve_questions(self, new: NewQuestions) -> Questions:
         slots = self.roster.slots
         before = self.questions
         if not len(before.kinds):
-            before = _no_questions(asked.points.shape[1], asked.weights.shape[1])
-        n_terms = self._n_terms + len(asked.terms)
-        by_slot: dict[str, Any] = {
-            name: grown(getattr(before, name), slots.n_slots)
-            for name in ("norm", "alpha", "signature", "term_start", "term_count")
-        }
-        self.questions = before._replace(
+            before = _no_questions(new.points.shape[1], new.weights.shape[1])
+        n_terms = self._n_terms + len(new.terms)
+        by_slot = ("norm", "alpha", "signature", "term_start", "term_count")
+        self.questions = grown_all(before, slots.n_slots, by_slot)._replace(
             kinds=slots.kinds,
             centre=grown(before.centre, slots.n_blocks),
             weight=grown(before.weight, slots.n_blocks),
             terms=grown(before.terms, n_terms),
             term_weights=grown(before.term_weights, n_terms),
-            **by_slot,
         )
         return self.questions
 
@@ -146,12 +144,11 @@ class Inquiry:
         lengths = self.questions.term_count[slots]
         if 2 * int(lengths.sum()) > self._n_terms:
             return
-        ends = np.cumsum(lengths)
-        places = np.repeat(self.questions.term_start[slots] - (ends - lengths), lengths) + np.arange(lengths.sum())
+        places = places_of(self.questions.term_start[slots], lengths)
         self._n_terms = len(places)
         self.questions.terms[: self._n_terms] = self.questions.terms[places]
         self.questions.term_weights[: self._n_terms] = self.questions.term_weights[places]
-        self.questions.term_start[slots] = ends - lengths
+        self.questions.term_start[slots] = starts_of(lengths)
 
     def windows(self, slots: Int64s) -> Windows:
         """The windows of these slots."""

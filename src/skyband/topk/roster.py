@@ -6,8 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.idmap import IdMap
-from skyband.kernels.slots import Slots, grown
+from skyband.kernels.ragged import places_of, ranks_of
+from skyband.kernels.slots import Slots
 
 
 class Pool(NamedTuple):
@@ -17,12 +19,6 @@ class Pool(NamedTuple):
     n: Int64s
     item: Int64s
     score: Floats
-
-
-def laid_out(start: Int64s, n: Int64s) -> tuple[Int64s, Int64s]:
-    """Where the entries of rows lie that have `n[i]` of them from `start[i]` on, and the place of each in its row."""
-    place = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
-    return np.repeat(start, n) + place, place
 
 
 class Deliveries(NamedTuple):
@@ -70,12 +66,12 @@ class Roster:
 
     def ranking(self, schema: pa.Schema, slots: Int64s, tops: Pool, items: IdMap, base: int) -> pa.Table:
         """The tops of these slots, each `n` entries of the pool from `start` on."""
-        at, place = laid_out(tops.start, tops.n)
+        at = places_of(tops.start, tops.n)
         if not len(at):
             return schema.empty_table()
         columns = [
             self.ids.ids(np.repeat(slots, tops.n)),
-            pa.array(place + 1, pa.int32()),
+            pa.array(ranks_of(tops.n) + 1, pa.int32()),
             items.ids(tops.item[at] - base),
             pa.array(tops.score[at]),
         ]

@@ -8,10 +8,10 @@ from skyband.kernels.array import Int64s
 from skyband.kernels.heap import make_heap
 from skyband.kernels.room import pauses, stops
 from skyband.kernels.slots import BLOCK
-from skyband.topk.delivery_memory import Haunting
+from skyband.topk.delivery_memory import DeliveryMemory
 from skyband.topk.kernels.buffer import Stamps, check_row
 from skyband.topk.kernels.scan import RUN, TILE, Scratch, Steps, Subscribers, fill, refresh_oldest, scan
-from skyband.topk.questions import Asked, Inquiry, signs
+from skyband.topk.questions import NewQuestions, QuestionStore, signs
 from skyband.topk.roster import Deliveries
 from skyband.topk.scan_rows import DEFAULT_RESERVE, Rows, check_reserve
 from skyband.topk.skeleton import Continuous, PublicationsT, SubscriptionsT
@@ -27,8 +27,8 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
     def __init__(self, *args: Any, reserve: tuple[int, int] = DEFAULT_RESERVE, **options: Any) -> None:
         super().__init__(*args, **options)
         self._rows: Rows = Rows(check_reserve(reserve))
-        self._inquiry = Inquiry(self._rows.roster)
-        self._telling: Haunting = Haunting(self._rows)
+        self._question_store = QuestionStore(self._rows.roster)
+        self._change_log: DeliveryMemory = DeliveryMemory(self._rows)
         self._scratch = Scratch(
             said=np.zeros(1),
             tile=np.zeros((TILE, BLOCK)),
@@ -41,11 +41,11 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
 
     @property
     def _subscribers(self) -> Subscribers:
-        return Subscribers(self._inquiry.questions, self._inquiry.rules, self._rows.buffers)
+        return Subscribers(self._question_store.questions, self._question_store.rules, self._rows.buffers)
 
-    def _enrol(self, rows: SubscriptionsT, asked: Asked) -> Int64s:
-        slots = self._rows.add(rows.ids, asked.kinds, rows.k, signs(rows, asked.kinds))
-        self._inquiry.write(rows, asked, slots)
+    def _enrol(self, rows: SubscriptionsT, new: NewQuestions) -> Int64s:
+        slots = self._rows.add(rows.ids, new.kinds, rows.k, signs(rows, new.kinds))
+        self._question_store.write(rows, new, slots)
         self._widen_heap()
         return slots
 
@@ -56,7 +56,7 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
 
     def _renew(self, slots: Int64s, k: int) -> None:
         self._rows.resize(slots, k)
-        self._telling.forget(slots)
+        self._change_log.forget(slots)
         self._widen_heap()
         self._answer(slots)
 
@@ -64,27 +64,29 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
         published, step = self._opened().published, self._one_step()
 
         def fill_from(done: int) -> int:
-            return fill(slots, done, self._subscribers, published, step, self._scratch, self._telling.told)
+            return fill(slots, done, self._subscribers, published, step, self._scratch, self._change_log.told)
 
         for _ in stops(fill_from, len(slots)):
-            self._telling.reserve(*self._scratch.wanted.tolist())
+            self._change_log.reserve(*self._scratch.wanted.tolist())
         self._count_work()
 
-    def _work(self, steps: Steps, in_order: bool) -> None:
+    def _take_steps(self, steps: Steps, in_order: bool) -> None:
         published, n_blocks = self._opened().published, self._roster.slots.n_blocks
         since = np.zeros(2, np.int64)
 
         def go_on() -> bool:
-            scratch, telling = self._scratch, self._telling
-            return scan(since, n_blocks, self._subscribers, published, steps, scratch, telling.told, telling.ghosts)
+            scratch, change_log = self._scratch, self._change_log
+            return scan(
+                since, n_blocks, self._subscribers, published, steps, scratch, change_log.told, change_log.ghosts
+            )
 
         for _ in pauses(go_on, lambda: tuple(since.tolist())):
-            self._telling.reserve(*self._scratch.wanted.tolist())
+            self._change_log.reserve(*self._scratch.wanted.tolist())
         self._counters["scored"] += (int(steps.end[-1]) - steps.first) * self.n_subscriptions
         self._count_work()
 
     def _restamped(self) -> None:
-        refresh_oldest(self._inquiry.rules, self._rows.buffers, self._opened().live)
+        refresh_oldest(self._question_store.rules, self._rows.buffers, self._opened().live)
 
     def _count_work(self) -> None:
         self._counters["refilled"] += int(self._scratch.counts[0])
@@ -94,13 +96,13 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
     def _forget(self) -> None:
         super()._forget()
         if self._store is not None:
-            self._telling.forget_items(self._store.base + self._store.head)
+            self._change_log.forget_items(self._store.base + self._store.head)
 
     def _delivered(self, slots: Int64s) -> Deliveries:
-        return super()._delivered(slots).joined(self._telling.haunted())
+        return super()._delivered(slots).joined(self._change_log.lost())
 
     def _remember(self, delivered: Deliveries) -> None:
-        self._telling.remember(delivered, self._rows.mark_delivered(delivered))
+        self._change_log.remember(delivered, self._rows.mark_delivered(delivered))
 
     def check(self) -> None:
         """Assert the invariants of every structure."""

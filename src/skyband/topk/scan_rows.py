@@ -8,12 +8,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.kernels.array import Bools, Floats, Int8s, Int64s
+from skyband.kernels.growth import grown_all
 from skyband.kernels.idmap import IdMap
-from skyband.kernels.slots import grown
+from skyband.kernels.ragged import offsets_of, places_of
 from skyband.table import shorten
 from skyband.table.argument import check_integer
 from skyband.topk.kernels.buffer import DELIVERED, MEMBER, Buffers, Told, leave_all, mark_all
-from skyband.topk.roster import Deliveries, Pool, Roster, laid_out
+from skyband.topk.roster import Deliveries, Pool, Roster
 
 
 class Reserve(NamedTuple):
@@ -55,9 +56,7 @@ class Rows:
     def add(self, ids: pa.Array, kinds: Int8s, ks: Int64s, signs: Floats) -> Int64s:
         """Slots with empty rows for new subscriptions."""
         slots = self.roster.enlist(ids, kinds)
-        n_slots = self.roster.slots.n_slots
-        by_slot = {name: grown(getattr(self.buffers, name), n_slots) for name in Buffers._fields[:7]}
-        self.buffers = self.buffers._replace(**by_slot)
+        self.buffers = grown_all(self.buffers, self.roster.slots.n_slots, Buffers._fields[:7])
         self.buffers.k[slots], self.buffers.sign[slots] = ks, signs
         self.buffers.capacity[slots] = self.reserve.times * ks + self.reserve.more
         self.buffers.size[slots] = self.buffers.departed[slots] = 0
@@ -74,11 +73,9 @@ class Rows:
             for i in reused:
                 starts[i] = free.pop()
             fresh[reused] = False
-        ends = self._n_pool + np.cumsum(lengths[fresh])
-        starts[fresh] = ends - lengths[fresh]
-        self._n_pool = int(ends[-1]) if len(ends) else self._n_pool
-        pool: dict[str, Any] = {name: grown(getattr(self.buffers, name), self._n_pool) for name in Buffers._fields[7:]}
-        self.buffers = self.buffers._replace(**pool)
+        offsets = self._n_pool + offsets_of(lengths[fresh])
+        starts[fresh], self._n_pool = offsets[:-1], int(offsets[-1])
+        self.buffers = grown_all(self.buffers, self._n_pool, Buffers._fields[7:])
         return starts
 
     def remove(self, slots: Int64s) -> None:
@@ -139,7 +136,7 @@ class Rows:
     def delivered(self, slots: Int64s) -> Deliveries:
         """What rows hold below their tops that was delivered."""
         n = self.buffers.size[slots]
-        at, _ = laid_out(self.buffers.start[slots], n)
+        at = places_of(self.buffers.start[slots], n)
         told = self.buffers.mark[at] & (DELIVERED | MEMBER) == DELIVERED
         return Deliveries(np.repeat(slots, n)[told], self.buffers.item[at[told]])
 

@@ -1,7 +1,7 @@
 """The skeleton of continuous top-k: what every engine over sliding windows does alike, whatever it keeps and prunes.
 
 Arrivals are put into the store, late ones dropped and counted, steps laid out, changes told, snapshots taken. What an
-engine adds is how it works through the steps: which subscriptions it looks at, and what it keeps for each.
+engine adds is how it takes subscriptions through the steps: which of them it looks at, and what it keeps for each.
 """
 
 from abc import abstractmethod
@@ -16,10 +16,10 @@ from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.heap import make_heap
 from skyband.kernels.idmap import IdMap
 from skyband.table import change_schema, ranking_schema, staircase_schema
-from skyband.topk.change_log import Members, Telling
+from skyband.topk.change_log import ChangeLog, Members
 from skyband.topk.kernels.gate import FOR_EVER, Kept, Stairs, read_gates, read_stairs
 from skyband.topk.kernels.scan import COUNT, TIME, Steps
-from skyband.topk.questions import Asked, Inquiry
+from skyband.topk.questions import NewQuestions, QuestionStore
 from skyband.topk.roster import Deliveries, Pool, Roster
 from skyband.topk.rows import TimedPublications, TopSubscriptions
 from skyband.topk.store import Arrivals, Store, by_recency
@@ -59,8 +59,8 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     subscriptions: type[SubscriptionsT]
     publications: type[PublicationsT]
     _rows: Rows
-    _inquiry: Inquiry
-    _telling: Telling
+    _question_store: QuestionStore
+    _change_log: ChangeLog
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -68,7 +68,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._store: Store | None = None
 
     @abstractmethod
-    def _asked(self, rows: SubscriptionsT) -> Asked: ...
+    def _questions_of(self, rows: SubscriptionsT) -> NewQuestions: ...
 
     @abstractmethod
     def _arrivals(self, rows: PublicationsT) -> Arrivals: ...
@@ -80,7 +80,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _publications_of(self, indices: Int64s) -> PublicationsT: ...
 
     @abstractmethod
-    def _enrol(self, rows: SubscriptionsT, asked: Asked) -> Int64s:
+    def _enrol(self, rows: SubscriptionsT, new: NewQuestions) -> Int64s:
         """Slots with empty rows for new subscriptions."""
 
     @abstractmethod
@@ -92,8 +92,8 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         """Let slots ask for k, and tell what that changes."""
 
     @abstractmethod
-    def _work(self, steps: Steps, in_order: bool) -> None:
-        """Work through the steps: arrivals, expiries, and what is told of them.
+    def _take_steps(self, steps: Steps, in_order: bool) -> None:
+        """Take the subscriptions through the steps: arrivals, expiries, and the changes that follow from them.
 
         `in_order` says that every arrival of them is more recent than all before it.
         """
@@ -115,8 +115,8 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def memory(self) -> dict[str, int]:
         return {
-            "rows": self._rows.n_bytes + self._inquiry.n_bytes,
-            "questions": sum(array.nbytes for array in self._inquiry.questions),
+            "rows": self._rows.n_bytes + self._question_store.n_bytes,
+            "questions": sum(array.nbytes for array in self._question_store.questions),
             "publications": 0 if self._store is None else self._store.n_bytes,
         }
 
@@ -143,20 +143,20 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         return self._table(self._one_step().now)
 
     def _add(self, rows: SubscriptionsT) -> Int64s:
-        slots = self._enrol(rows, self._asked(rows))
+        slots = self._enrol(rows, self._questions_of(rows))
         self.horizon = self.horizon.widened_by_all(rows.window)
         return slots
 
     def _unsubscribe(self, ids: pa.Array) -> pa.Table:
         slots = self._roster.ids.find(ids)
-        self._telling.leave(slots)
+        self._change_log.leave(slots)
         changes = self._table(self._one_step().now)
         self._give_up(slots)
         return changes
 
     def _give_up(self, slots: Int64s) -> None:
         self._rows.remove(slots)
-        self._inquiry.remove(slots)
+        self._question_store.remove(slots)
 
     def _resize(self, ids: pa.Array, k: int) -> pa.Table:
         slots = self._roster.ids.find(ids)
@@ -219,7 +219,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         else:
             ends = np.arange(1, n + 1, dtype=np.int64)
             steps = Steps(first, offset, first + ends, now[lo:hi].copy(), before + ends)
-        self._work(steps, in_order)
+        self._take_steps(steps, in_order)
         return steps.now
 
     def _append(self, arrivals: Arrivals) -> bool:
@@ -238,7 +238,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def _advance(self, now: int) -> pa.Table:
         if self._store is not None:
-            self._work(self._one_step(), True)
+            self._take_steps(self._one_step(), True)
         changes = self._table(self._one_step().now)
         self._forget()
         return changes
@@ -258,7 +258,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications id"))
         if self._store is None:
             return schema.empty_table()
-        return self._telling.table(schema, self._store.ids, self._store.base, at)
+        return self._change_log.table(schema, self._store.ids, self._store.base, at)
 
     def _top(self, ids: pa.Array | None) -> pa.Table:
         slots = self._roster.in_turn() if ids is None else self._roster.ids.find(ids)
@@ -291,17 +291,17 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _with_gates(self, ids: pa.Array | None) -> Int64s:
         """The slots of these subscriptions, or of all; it is an error if one of them has no gate."""
         slots = self._roster.in_turn() if ids is None else self._roster.ids.find(ids)
-        counting = slots[self._inquiry.rules.window_kind[slots] == COUNT] if len(slots) else slots
+        counting = slots[self._question_store.rules.window_kind[slots] == COUNT] if len(slots) else slots
         if len(counting):
             raise self._needs_all(self._roster.ids.ids(counting[:1])[0].as_py())
         return slots
 
     def _kept(self, slots: Int64s) -> Kept:
         """What these slots have of candidates; a Boolean subscription, whose gate never moves, has none to look at."""
-        pool, rules, live = self._rows.pool(slots), self._inquiry.rules, self._opened().live
+        pool, rules, live = self._rows.pool(slots), self._question_store.rules, self._opened().live
         n = np.where(self._rows.signs(slots) == 0.0, 0, pool.n)
         span = np.where(rules.window_kind[slots] == TIME, rules.window_size[slots], FOR_EVER)
-        widest = self._inquiry.widest(slots)
+        widest = self._question_store.widest(slots)
         return Kept(pool.start, n, self._rows.ks(slots), span, widest, pool.item, pool.score, live.ts, live.base)
 
     def _save(self) -> dict[str, pa.Table]:
@@ -339,7 +339,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _refill(self, slots: Int64s, tables: dict[str, pa.Table]) -> None:
         """Fill the rows of restored slots, and tell nobody."""
         self._answer(slots)
-        self._telling.discard()
+        self._change_log.discard()
 
     def _delivered(self, slots: Int64s) -> Deliveries:
         """What was delivered to these slots, who are in turn, and is live, but for their tops."""

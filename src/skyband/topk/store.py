@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from skyband.contract import FARTHEST, Horizon
 from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.kernels.growth import grown, grown_all
 from skyband.kernels.idmap import IdMap
-from skyband.kernels.slots import grown
 from skyband.topk.kernels.scan import Live, Published
 from skyband.topk.kernels.score import Contents
 
@@ -213,15 +213,11 @@ class Store:
                 self._drop_head()
             self.ts = grown(self.ts, self.tail + n)
             self.stamp = grown(self.stamp, self.tail + n)
-            by_publication = {
-                name: grown(getattr(self.contents, name), self.tail + n)
-                for name in ("norm", "signature", "term_start", "term_count")
-            }
-            self.contents = self.contents._replace(
+            by_publication = ("norm", "signature", "term_start", "term_count")
+            self.contents = grown_all(self.contents, self.tail + n, by_publication)._replace(
                 point=grown(self.contents.point, self.tail + n, axis=1),
                 terms=grown(self.contents.terms, self._n_terms + n_terms),
                 term_weights=grown(self.contents.term_weights, self._n_terms + n_terms),
-                **by_publication,
             )
         if self._last + n > len(self._timeline):
             self._timeline = grown(self._timeline[self._first : self._last].copy(), self.size + n)

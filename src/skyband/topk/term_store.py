@@ -1,4 +1,4 @@
-"""The catalogue of stored messages that searches by place and words run over.
+"""Stored messages by word and place, for searches to run over.
 
 Kernels write to it (`skyband.topk.kernels.term_store`) and search it (`skyband.topk.kernels.term_search`). Here it is
 given room: when the pool is full, what is in use is laid end to end in a new one that leaves a third of it free, so
@@ -9,10 +9,10 @@ for ever.
 import numpy as np
 
 from skyband.kernels.array import Int32s, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.room import pauses
-from skyband.kernels.slots import grown
 from skyband.topk.kernels.score import Contents
-from skyband.topk.kernels.term_search import Lookup, make_lookup
+from skyband.topk.kernels.term_search import TermSearch, make_term_search
 from skyband.topk.kernels.term_store import (
     AXIS_BITS,
     CODES_WANTED,
@@ -24,11 +24,11 @@ from skyband.topk.kernels.term_store import (
     TERMS_DONE,
     USED,
     USED_NODES,
-    Pages,
-    check_pages,
+    TermTrees,
+    check_trees,
     forget,
     insert,
-    make_pages,
+    make_trees,
     repack,
 )
 
@@ -38,32 +38,32 @@ LEAF = 256
 MOST_STOPS = 3 * AXIS_BITS
 
 
-class Catalogue:
+class TermStore:
     """Stored messages by word and place; `counts` says what searches did (see `Frontier`)."""
 
     def __init__(self, bounds: tuple[float, float, float, float], leaf: int = LEAF) -> None:
-        self._pages = make_pages(bounds, leaf)
-        self._lookup = make_lookup(self._pages)
+        self._trees = make_trees(bounds, leaf)
+        self._term_search = make_term_search(self._trees)
         self._oldest = 0
         self._end = 0
 
     @property
-    def pages(self) -> Pages:
+    def trees(self) -> TermTrees:
         """For kernels, until the next insertion."""
-        return self._pages
+        return self._trees
 
     @property
-    def lookup(self) -> Lookup:
-        """Working space for one thread, until the next insertion; `make_lookup` makes it for others."""
-        return self._lookup
+    def term_search(self) -> TermSearch:
+        """Working space for one thread, until the next insertion; `make_term_search` makes it for others."""
+        return self._term_search
 
     @property
     def counts(self) -> Int64s:
-        return self._lookup.counts
+        return self._term_search.counts
 
     @property
     def n_bytes(self) -> int:
-        return sum(array.nbytes for array in (*self._pages[:7], *self._lookup))
+        return sum(array.nbytes for array in (*self._trees[:7], *self._term_search))
 
     def insert(self, contents: Contents, base: int, lo: int, hi: int) -> None:
         """Take in the messages lo to hi that the store has appended; `base` is the number of its first."""
@@ -72,10 +72,10 @@ class Catalogue:
 
         def go_on() -> bool:
             nonlocal lo
-            lo = insert(self._pages, contents, base, lo, hi)
+            lo = insert(self._trees, contents, base, lo, hi)
             return lo == hi
 
-        for _ in pauses(go_on, lambda: (lo, int(self._pages.state[TERMS_DONE])), MOST_STOPS):
+        for _ in pauses(go_on, lambda: (lo, int(self._trees.state[TERMS_DONE])), MOST_STOPS):
             self._make_room()
         self._end = base + hi
 
@@ -83,33 +83,33 @@ class Catalogue:
         """Drop all numbers below `oldest`, whose messages are still in the store."""
         oldest = min(oldest, self._end)
         if oldest > self._oldest:
-            forget(self._pages, contents, base, self._oldest - base, oldest - base)
+            forget(self._trees, contents, base, self._oldest - base, oldest - base)
             self._oldest = oldest
 
     def _make_room(self) -> None:
         """Give room to whatever may have run out of it."""
-        pages = self._pages
-        wanted = int(pages.state[CODES_WANTED])
-        if wanted > len(pages.words):
-            self._pages = pages._replace(words=grown(pages.words, wanted))
-        elif pages.state[USED_NODES] + 4 > len(pages.nodes) and not pages.state[FREE_NODES]:
-            nodes = grown(pages.nodes, len(pages.nodes) + 4)
-            self._pages = pages._replace(nodes=nodes, cells=grown(pages.cells, len(nodes) // 4))
-            self._lookup = self._lookup._replace(queue=make_lookup(self._pages).queue)
+        trees = self._trees
+        wanted = int(trees.state[CODES_WANTED])
+        if wanted > len(trees.words):
+            self._trees = trees._replace(words=grown(trees.words, wanted))
+        elif trees.state[USED_NODES] + 4 > len(trees.nodes) and not trees.state[FREE_NODES]:
+            nodes = grown(trees.nodes, len(trees.nodes) + 4)
+            self._trees = trees._replace(nodes=nodes, cells=grown(trees.cells, len(nodes) // 4))
+            self._term_search = self._term_search._replace(queue=make_term_search(self._trees).queue)
         else:
             self._repack()
 
     def _repack(self) -> None:
         """Lay what is in use end to end in a new pool."""
-        pages = self._pages
-        rooms = np.concatenate([_rooms(heads) for heads in (pages.words, pages.nodes)])
+        trees = self._trees
+        rooms = np.concatenate([_rooms(heads) for heads in (trees.words, trees.nodes)])
         n_used, longest = int(rooms.sum()), int(rooms.max(initial=0))
         # A split takes at most twice as many places as a leaf has, and so does a leaf that is moved.
-        entries = np.zeros((n_used + n_used // 2 + 2 * max(longest, pages.most), 2), np.int64)
-        end = repack(pages.words, pages.entries, entries, 0)
-        pages.state[USED] = repack(pages.nodes, pages.entries, entries, end)
-        pages.free[:] = -1
-        self._pages = pages._replace(entries=entries)
+        entries = np.zeros((n_used + n_used // 2 + 2 * max(longest, trees.most), 2), np.int64)
+        end = repack(trees.words, trees.entries, entries, 0)
+        trees.state[USED] = repack(trees.nodes, trees.entries, entries, end)
+        trees.free[:] = -1
+        self._trees = trees._replace(entries=entries)
 
     def check(self, numbers: Int64s, contents: Contents, base: int) -> None:
         """Assert the invariants; `numbers` are those of the messages that are in, in order."""
@@ -118,8 +118,8 @@ class Catalogue:
             start = contents.term_start[number - base]
             for code in contents.terms[start : start + contents.term_count[number - base]].tolist():
                 expected.setdefault(code, []).append(number)
-        assert check_pages(self._pages, self._oldest) == expected
-        assert len(self._lookup.queue) >= len(self._pages.nodes)
+        assert check_trees(self._trees, self._oldest) == expected
+        assert len(self._term_search.queue) >= len(self._trees.nodes)
 
 
 def _rooms(heads: Int32s) -> Int64s:

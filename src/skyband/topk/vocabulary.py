@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.kernels.array import Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.idmap import IdMap
-from skyband.kernels.slots import grown
 
 
 class Vocabulary:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.growth import grown
 from skyband.kernels.order import order_by
 from skyband.kernels.room import DOUBLINGS, NoProgress, stops
-from skyband.kernels.slots import grown
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import CHEBYSHEV, COSINE, Contents

@@ -9,7 +9,7 @@ from skyband.kernels.array import Int64s
 from skyband.kernels.slots import BLOCK
 from skyband.table.argument import check_choice, check_integer
 from skyband.topk.banded import Banded
-from skyband.topk.cell_store import Shelf
+from skyband.topk.cell_store import CellStore
 from skyband.topk.index import ByKind, PointIndex
 from skyband.topk.kernels.score import COSINE
 from skyband.topk.kernels.workspace import Cells
@@ -38,7 +38,7 @@ class Window(Points, Banded[Subscriptions, Publications]):
         self._index_name: IndexName = index
         self._cells = None if cells is None else check_integer("cells", cells, 1, MOST_CELLS)
         self._grid: GridIndex | None = None
-        self._has_shelf = False
+        self._has_cell_store = False
 
     def _options(self) -> dict[str, Any]:
         return asdict(self.policy) | {"index": self._index_name, "cells": self._cells}
@@ -55,22 +55,22 @@ class Window(Points, Banded[Subscriptions, Publications]):
     def _enter(self, slots: Int64s) -> None:
         if self._index is None:
             self._index = self._make_index()
-        questions, block, i = self._inquiry.questions, slots // BLOCK, slots % BLOCK
+        questions, block, i = self._question_store.questions, slots // BLOCK, slots % BLOCK
         self._index.add(
             slots,
             questions.kinds[block],
             np.ascontiguousarray(questions.centre[block, :, i]),
             np.ascontiguousarray(questions.weight[block, :, i]),
             questions.norm[slots],
-            self._inquiry.rules.gate[slots],
+            self._question_store.rules.gate[slots],
         )
 
-    def _shelve(self, lo: int, hi: int) -> None:
+    def _make_searchable(self, lo: int, hi: int) -> None:
         store = self._opened()
-        if not self._has_shelf:
-            self._shelf, self._has_shelf = Shelf(self._dims), True
-        self._shelf.forget(self._first_number)
-        self._shelf.insert(store.contents, store.base, lo, hi)
+        if not self._has_cell_store:
+            self._cell_store, self._has_cell_store = CellStore(self._dims), True
+        self._cell_store.forget(self._first_number)
+        self._cell_store.insert(store.contents, store.base, lo, hi)
 
     def _fit(self) -> None:
         """Fit the grid to what is stored, if there is one and it does not suit."""
@@ -82,4 +82,4 @@ class Window(Points, Banded[Subscriptions, Publications]):
             self._grid.fit(np.ascontiguousarray(store.contents.point[:, store.head : store.tail].T))
             n_slots = self._roster.slots.n_slots
             unknown = Cells(True, self._grid.grid, np.full(n_slots, np.inf), np.full(n_slots, -np.inf))
-            self._desk = self._desk._replace(cells=unknown)
+            self._workspace = self._workspace._replace(cells=unknown)

@@ -14,17 +14,16 @@ Paper: section 3.3 of the top-k/w model (cells of interest), and 5.1.3 (cell upd
 import numpy as np
 
 from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.growth import grown_all
 from skyband.kernels.room import DOUBLINGS, stops
-from skyband.kernels.slots import grown
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.cell_index import (
     NOWHERE,
-    Interest,
     adjust,
-    check_interest,
+    check_cell_index,
+    make_cell_index,
     make_found,
-    make_interest,
     make_lists,
     make_look,
     make_path,
@@ -44,7 +43,7 @@ class GridIndex:
         """Without a sample everything is listed everywhere until `fit`."""
         self._target_cells = target_cells
         self._n_per_dim = n_per_dim
-        self._interest = make_interest(dims)
+        self._cell_index = make_cell_index(dims)
         self._look = make_look(dims)
         self._n_updates = np.zeros(1, np.int64)
         self._set_grid(fit_grid(np.zeros(0), np.zeros(0)))
@@ -63,29 +62,29 @@ class GridIndex:
             return
         self._set_grid(fit_grid(points.min(axis=0), points.max(axis=0), self._n_per_dim, self._target_cells))
         self._look.n_outside[0] = 0
-        slots = np.flatnonzero(self._interest.gate > -np.inf)
-        gates = self._interest.gate[slots]
-        self._forget(np.arange(len(self._interest.gate)))
+        slots = np.flatnonzero(self._cell_index.gate > -np.inf)
+        gates = self._cell_index.gate[slots]
+        self._forget(np.arange(len(self._cell_index.gate)))
         self._move(slots, gates, np.zeros(1, np.int64))
 
     def _forget(self, slots: Int64s) -> None:
         """Have slots in no list, with a band that no gate lies in."""
-        self._interest.gate[slots] = -np.inf
-        self._interest.inner[slots] = np.inf
-        self._interest.outer[slots] = -np.inf
-        self._interest.n_listed[slots] = NOWHERE
+        self._cell_index.gate[slots] = -np.inf
+        self._cell_index.inner[slots] = np.inf
+        self._cell_index.outer[slots] = -np.inf
+        self._cell_index.n_listed[slots] = NOWHERE
 
     def add(self, slots: Int64s, kinds: Int8s, centres: Floats, weights: Floats, norms: Floats, gates: Floats) -> None:
         """Take in subscriptions; their slots are new, or were removed before."""
-        have, wanted = len(self._interest.gate), int(np.max(slots, initial=-1)) + 1
-        interest = Interest._make(grown(array, wanted) for array in self._interest)
-        self._interest = interest
-        self._forget(np.arange(have, len(interest.gate)))
-        if (interest.gate[slots] > -np.inf).any():
+        have, wanted = len(self._cell_index.gate), int(np.max(slots, initial=-1)) + 1
+        cell_index = grown_all(self._cell_index, wanted)
+        self._cell_index = cell_index
+        self._forget(np.arange(have, len(cell_index.gate)))
+        if (cell_index.gate[slots] > -np.inf).any():
             raise ValueError("A slot that is added must be new, or have been removed.")
         self._forget(slots)
-        interest.kind[slots], interest.norm[slots] = kinds, norms
-        interest.centre[slots], interest.weight[slots] = centres, weights
+        cell_index.kind[slots], cell_index.norm[slots] = kinds, norms
+        cell_index.centre[slots], cell_index.weight[slots] = centres, weights
         self._move(slots, gates, np.zeros(1, np.int64))
 
     def remove(self, slots: Int64s) -> None:
@@ -101,7 +100,7 @@ class GridIndex:
 
         def adjust_from(done: int) -> int:
             scratch = (self._path, self._found)
-            return adjust(slots, gates, done, self.grid, self._interest, self._lists, *scratch, n_updates)
+            return adjust(slots, gates, done, self.grid, self._cell_index, self._lists, *scratch, n_updates)
 
         for _ in stops(adjust_from, len(slots)):
             self._lists = repacked(self._lists)
@@ -110,7 +109,7 @@ class GridIndex:
         """Add the pairs of publications lo to hi to `into`, publication by publication; a larger one if need be."""
 
         def match_from(lo: int) -> int:
-            return match(contents, lo, hi, self.grid, self._interest, self._lists, self._look, into)
+            return match(contents, lo, hi, self.grid, self._cell_index, self._lists, self._look, into)
 
         for _ in stops(match_from, hi, lo, DOUBLINGS):
             into = larger(into)
@@ -128,10 +127,10 @@ class GridIndex:
 
     @property
     def n_bytes(self) -> int:
-        held = (self.grid, self._interest, self._lists, self._path, self._found, self._look)
+        held = (self.grid, self._cell_index, self._lists, self._path, self._found, self._look)
         return sum(array.nbytes for arrays in held for array in arrays)
 
     def check(self) -> None:
         """Assert the invariants."""
         check_grid(self.grid)
-        check_interest(self.grid, self._interest, self._lists)
+        check_cell_index(self.grid, self._cell_index, self._lists)

@@ -4,7 +4,7 @@ import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.slots import BLOCK
-from skyband.topk.questions import Asked
+from skyband.topk.questions import NewQuestions
 from skyband.topk.skeleton import Continuous
 from skyband.topk.store import Arrivals
 from skyband.window.rows import Publications, Subscriptions
@@ -25,10 +25,10 @@ class Points(Continuous[Subscriptions, Publications]):
     subscriptions = Subscriptions
     publications = Publications
 
-    def _asked(self, rows: Subscriptions) -> Asked:
+    def _questions_of(self, rows: Subscriptions) -> NewQuestions:
         n = len(rows.k)
         nothing = np.zeros(0, np.int64)
-        return Asked(
+        return NewQuestions(
             kinds=rows.score,
             points=rows.points,
             weights=rows.weights,
@@ -55,15 +55,15 @@ class Points(Continuous[Subscriptions, Publications]):
 
     def _subscriptions_of(self, slots: Int64s) -> Subscriptions:
         block, i = slots // BLOCK, slots % BLOCK
-        kinds = self._inquiry.questions.kinds[block]
+        kinds = self._question_store.questions.kinds[block]
         return Subscriptions(
             ids=self._roster.ids.ids(slots),
             k=self._rows.ks(slots),
             score=kinds,
-            points=np.ascontiguousarray(self._inquiry.questions.centre[block, :, i]),
-            weights=np.ascontiguousarray(self._inquiry.questions.weight[block, :, i]),
-            window=self._inquiry.windows(slots),
-            threshold=self._inquiry.thresholds(slots, self._rows.signs(slots)),
+            points=np.ascontiguousarray(self._question_store.questions.centre[block, :, i]),
+            weights=np.ascontiguousarray(self._question_store.questions.weight[block, :, i]),
+            window=self._question_store.windows(slots),
+            threshold=self._question_store.thresholds(slots, self._rows.signs(slots)),
         )
 
     def _publications_of(self, indices: Int64s) -> Publications:

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.growth import grown, grown_all
+from skyband.kernels.ragged import owners_of, places_of, starts_of
 from skyband.kernels.room import DOUBLINGS, stops
-from skyband.kernels.slots import grown
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import Contents
-from skyband.topk.lists import places_of
 from skyband.window.kernels.sparse import (
     ABSENT,
     LEVELS,
@@ -104,7 +104,7 @@ class SparseIndex:
         self._reserve_entries(len(dims))
         vectors, end = self._index.vectors, self._n_entries + len(dims)
         counts = np.bincount(rows, minlength=len(slots))
-        vectors.n_entries[slots], vectors.start[slots] = counts, self._n_entries + np.cumsum(counts) - counts
+        vectors.n_entries[slots], vectors.start[slots] = counts, self._n_entries + starts_of(counts)
         vectors.dim[self._n_entries : end] = dims
         vectors.value[self._n_entries : end] = centres[rows, dims]
         self._n_entries = end
@@ -117,7 +117,7 @@ class SparseIndex:
         places = places_of(vectors.start[slots], counts)
         rank = np.empty(self.dims, np.int64)
         rank[self._index.order.dims] = np.arange(self.dims)
-        order = np.lexsort((rank[vectors.dim[places]], np.repeat(np.arange(len(slots)), counts)))
+        order = np.lexsort((rank[vectors.dim[places]], owners_of(counts)))
         vectors.order[places] = places[order] - np.repeat(vectors.start[slots], counts)
         weigh(slots, vectors)
 
@@ -176,10 +176,9 @@ class SparseIndex:
         have = len(everywhere)
         if n_slots <= have:
             return
-        by_slot: Any = {name: grown(getattr(vectors, name), n_slots) for name in ("start", "n_entries", "norm")}
         self._index = self._index._replace(
-            vectors=vectors._replace(**by_slot),
-            homes=Homes._make(grown(array, n_slots) for array in homes),
+            vectors=grown_all(vectors, n_slots, ("start", "n_entries", "norm")),
+            homes=grown_all(homes, n_slots),
             everywhere=grown(everywhere, n_slots),
         )
         self._index.homes.low[have:] = np.inf
@@ -195,7 +194,7 @@ class SparseIndex:
         slots = self._present()
         counts = vectors.n_entries[slots]
         places = places_of(vectors.start[slots], counts)
-        vectors.start[slots] = np.cumsum(counts) - counts
+        vectors.start[slots] = starts_of(counts)
         self._n_entries = len(places)
         packed: Any = {
             name: grown(getattr(vectors, name)[places], 2 * (len(places) + n))

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.kernels.array import Int64s
+from skyband.kernels.ragged import offsets_of
 
 SYLLABLES = np.array([[ord(c), ord(v)] for c in "tsrnlmkdpbvgfz" for v in "aeiou"], dtype=np.uint8)
 LONGEST = 5
@@ -23,5 +24,5 @@ def words(ranks: Int64s) -> pa.StringArray:
     for place in range(LONGEST):
         rest, digits[:, place] = np.divmod(rest, len(SYLLABLES))
     letters = SYLLABLES[digits[np.arange(LONGEST) < lengths[:, None]]]
-    offsets = np.concatenate(([0], np.cumsum(2 * lengths))).astype(np.int32)
+    offsets = offsets_of(2 * lengths).astype(np.int32)
     return pa.StringArray.from_buffers(len(ranks), pa.py_buffer(offsets), pa.py_buffer(letters.tobytes()))

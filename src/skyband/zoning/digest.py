@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.kernels.array import UInt64s
+from skyband.kernels.ragged import ranks_of
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 # Lengths count too, since a byte of 0 adds nothing.
@@ -52,7 +53,7 @@ def _polynomials(values: Any) -> UInt64s:
     text = np.frombuffer(buffers[2], np.uint8)[ends[0] : ends[-1]]
     powers = np.cumprod(np.full(int(lengths.max()), _BASE))
     starts = ends[:-1] - ends[0]
-    places = np.arange(n_bytes) - np.repeat(starts, lengths)
+    places = ranks_of(lengths)
     filled = lengths > 0
     numbers[filled] += np.add.reduceat(text * powers[places], starts[filled])
     return numbers

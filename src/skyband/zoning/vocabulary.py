@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Float32s, Floats, Int64s, UInt16s, UInt64s
+from skyband.kernels.ragged import owners_of
 from skyband.zoning.digest import digests, digests_of_words
 
 BITS = 17
@@ -94,5 +95,5 @@ def said(words: Vocabulary, terms: Any, offsets: Int64s, weights: Floats) -> Sai
     at[words.keys[at] != keys] = -1
     key = at[distinct.indices.to_numpy(zero_copy_only=False)]
     known = np.flatnonzero(key >= 0)
-    row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    row = owners_of(np.diff(offsets))
     return Said(row[known], key[known], weights[known])

@@ -11,11 +11,11 @@ from skyband.ranges.kernels.boxrank import (
     Field,
     best,
     first_above,
-    holds_more,
     make_asked,
     make_walk,
     surround,
 )
+from skyband.ranges.kernels.boxsearch import count_inside
 from skyband.ranges.kernels.boxtree import LAST
 from skyband.ranges.kernels.message import FARTHEST
 
@@ -103,7 +103,7 @@ def test_the_first_above_is_that_of_numpy(seed: int) -> None:
 def test_how_full_a_box_is(seed: int) -> None:
     random = np.random.default_rng(seed)
     n = int(random.choice([1, 30, 400, 2000]))
-    boxes, points, walk = Boxes(4, 2, order="curve"), random.integers(0, 9, (n, 4)).astype(float), make_walk(1)
+    boxes, points = Boxes(4, 2, order="curve"), random.integers(0, 9, (n, 4)).astype(float)
     boxes.add(1, np.arange(n), points)
     low, high = np.zeros(4), np.zeros(4)
     surround(boxes.trees, 1, low, high)
@@ -112,6 +112,8 @@ def test_how_full_a_box_is(seed: int) -> None:
     for _ in range(10):
         low, high = np.sort(random.integers(0, 9, (2, 4)).astype(float), axis=0)
         n_inside = int(((low <= points) & (points <= high)).all(axis=1).sum())
-        assert not holds_more(boxes.trees, 1, low, high, n_inside, walk)
-        assert holds_more(boxes.trees, 1, low, high, n_inside - 1, walk)
-        assert not holds_more(boxes.trees, 0, low, high, 0, walk)
+        for most in (n_inside, n_inside + 1):
+            assert count_inside(boxes.trees, 1, low, high, most) == n_inside
+        for most in range(min(n_inside, 5)):
+            assert most < count_inside(boxes.trees, 1, low, high, most) <= n_inside
+        assert count_inside(boxes.trees, 0, low, high, 0) == 0

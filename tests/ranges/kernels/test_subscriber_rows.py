@@ -70,19 +70,19 @@ def _changes(objects: list[int], alive: list[bool], end: list[int]) -> ObjectCha
 
 
 def _told(subscribers: Subscribers) -> list[tuple[int, int, int, int, bool]]:
-    subscribers.telling._keep()
+    subscribers.change_log._keep()
     rows = []
-    for step, slot, item, op, _, _, first in subscribers.telling._told:
+    for step, slot, item, op, _, _, first in subscribers.change_log._told:
         columns = (step.tolist(), slot.tolist(), item.tolist(), op.tolist(), first.tolist())
         rows += list(zip(*columns, strict=True))
-    subscribers.telling.discard()
+    subscribers.change_log.discard()
     return sorted(rows)
 
 
 @pytest.mark.parametrize("room", [2, 4096])
 def test_steps_are_told_one_by_one(room: int) -> None:
     subscribers = _subscribers(3, 1)
-    subscribers.telling.told = make_told(room)
+    subscribers.change_log.told = make_told(room)
     changes = _changes([0, 1, 1, 2], [True, True, False, True], [1, 2, 4])
     sent = [(0.0, 2.0, 0, 5.0, 0), (0.0, 1.0, 1, 3.0, 1), (0.0, 1.0, 1, GONE, 2), (0.0, 1.0, 0, 5.0, 2)]
     group = subscribers.groups.of(1)

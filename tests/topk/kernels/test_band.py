@@ -41,7 +41,7 @@ from skyband.topk.kernels.band import (
     settle_row,
 )
 from skyband.topk.kernels.buffer import ENTER, LEAVE, Told, make_told
-from skyband.topk.kernels.deliveries import EMPTY, make_memory
+from skyband.topk.kernels.deliveries import EMPTY, make_delivery_set
 
 BASE = 100
 LARGEST = np.iinfo(np.int64).max
@@ -270,7 +270,7 @@ def test_a_row_takes_what_lies_within_its_bound(k: int, sign: float) -> None:
     n = 120
     stamps, scores = stamps_for("late", n, random), random.integers(0, 4, n).astype(np.float64)
     recency = Recency(stamps, BASE, False)
-    bands, departed, told, memory = make_bands([k], [sign]), make_departed(16), make_told(64), make_memory(4)
+    bands, departed, told, deliveries = make_bands([k], [sign]), make_departed(16), make_told(64), make_delivery_set(4)
     twin, bound, n_without = Twin(bands, 0), (np.inf, 0), 0
     for index in range(n):
         entry = Entry(float(scores[index]), BASE + index, int(stamps[index]))
@@ -289,7 +289,7 @@ def test_a_row_takes_what_lies_within_its_bound(k: int, sign: float) -> None:
             twin.live.append(entry)
         kept = twin.skyband()
         wanted = kept.index(entry) if entry in kept else -1
-        assert insert(bands, 0, 0, entry.score, entry.item, recency, departed, memory, 7) == wanted
+        assert insert(bands, 0, 0, entry.score, entry.item, recency, departed, deliveries, 7) == wanted
         twin.settle(kept, recency, departed, told)
         assert twin.row() == [other[:2] for other in kept]
         check_band(bands, 0, recency, True)
@@ -299,7 +299,7 @@ def test_a_row_takes_what_lies_within_its_bound(k: int, sign: float) -> None:
             twin.live = [other for other in twin.live if other.stamp > cut]
             twin.settle(twin.skyband(), recency, departed, told)
     assert n_without > 5
-    assert memory.used[0] == 0
+    assert deliveries.used[0] == 0
 
 
 @pytest.mark.parametrize("sign", [0.0, 1.0, -1.0])
@@ -309,7 +309,7 @@ def test_a_row_of_the_best_remembers_whom_it_let_go(k: int, capacity: int, sign:
     n = 100
     stamps, scores = 1000 + random.permutation(n), random.integers(0, 9, n).astype(np.float64)
     recency = Recency(stamps, BASE, False)
-    bands, departed, told, memory = make_bands([k], [sign]), make_departed(16), make_told(64), make_memory(n)
+    bands, departed, told, deliveries = make_bands([k], [sign]), make_departed(16), make_told(64), make_delivery_set(n)
     twin, remembered = Twin(bands, 0), set[int]()
     for index in range(n):
         if index % 20 == 19:
@@ -324,12 +324,12 @@ def test_a_row_of_the_best_remembers_whom_it_let_go(k: int, capacity: int, sign:
             if best[capacity].item in twin.seen and n_newer < k:
                 remembered.add(best[capacity].item)
         wanted = best.index(entry) if best.index(entry) < capacity else -1
-        assert insert(bands, 0, capacity, entry.score, entry.item, recency, departed, memory, 7) == wanted
+        assert insert(bands, 0, capacity, entry.score, entry.item, recency, departed, deliveries, 7) == wanted
         assert twin.row() == [other[:2] for other in best[:capacity]]
         twin.settle(best[:capacity], recency, departed, told)
         check_band(bands, 0, recency, False)
-    assert set(memory.item[memory.turn != EMPTY].tolist()) == remembered
-    assert set(memory.turn.tolist()) <= {EMPTY, 7}
+    assert set(deliveries.item[deliveries.turn != EMPTY].tolist()) == remembered
+    assert set(deliveries.turn.tolist()) <= {EMPTY, 7}
     assert sign == 0.0 or remembered
 
 

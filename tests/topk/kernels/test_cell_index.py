@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skyband.kernels.array import Floats, Int64s
-from skyband.kernels.slots import grown
+from skyband.kernels.growth import grown
 from skyband.topk.kernels.candidate import make_candidates
 from skyband.topk.kernels.cell_index import (
     EVERYWHERE,
@@ -13,16 +13,16 @@ from skyband.topk.kernels.cell_index import (
     NOWHERE,
     SHARE,
     STRETCH,
-    Interest,
+    CellIndex,
     Lists,
     _position,
     adjust,
     cell_band,
     cell_bounds,
-    check_interest,
+    check_cell_index,
     entries,
+    make_cell_index,
     make_found,
-    make_interest,
     make_lists,
     make_look,
     make_path,
@@ -33,24 +33,29 @@ from skyband.topk.kernels.grid import Grid, cell_bound, fit_grid, make_grid, n_c
 from skyband.topk.kernels.score import CHEBYSHEV, COSINE, EUCLIDEAN, SUM, Contents
 
 
-def unlisted(kinds: Int64s, centres: Floats, weights: Floats) -> Interest:
+def unlisted(kinds: Int64s, centres: Floats, weights: Floats) -> CellIndex:
     """Slots that are in no list yet."""
     n, dims = centres.shape
-    interest = Interest._make(grown(array, n) for array in make_interest(dims))
-    interest.gate[:], interest.inner[:], interest.outer[:], interest.n_listed[:] = -np.inf, np.inf, -np.inf, NOWHERE
-    interest.kind[:], interest.centre[:], interest.weight[:], interest.norm[:] = kinds, centres, weights, 1.0
-    return interest
+    cell_index = CellIndex._make(grown(array, n) for array in make_cell_index(dims))
+    cell_index.gate[:], cell_index.inner[:], cell_index.outer[:], cell_index.n_listed[:] = (
+        -np.inf,
+        np.inf,
+        -np.inf,
+        NOWHERE,
+    )
+    cell_index.kind[:], cell_index.centre[:], cell_index.weight[:], cell_index.norm[:] = kinds, centres, weights, 1.0
+    return cell_index
 
 
-def move(grid: Grid, interest: Interest, lists: Lists, slots: Int64s, gates: Floats) -> tuple[Lists, int]:
+def move(grid: Grid, cell_index: CellIndex, lists: Lists, slots: Int64s, gates: Floats) -> tuple[Lists, int]:
     """Adjust, with a larger pool whenever it is full; returns the lists and the number of updates."""
     n_updates, done = np.zeros(1, np.int64), 0
     path, found = make_path(len(grid.n)), make_found(int(n_cells(grid)))
     while True:
-        done = adjust(slots, gates, done, grid, interest, lists, path, found, n_updates)
+        done = adjust(slots, gates, done, grid, cell_index, lists, path, found, n_updates)
         if done == len(slots):
             return lists, int(n_updates[0])
-        check_interest(grid, interest, lists)
+        check_cell_index(grid, cell_index, lists)
         lists = repacked(lists)
 
 
@@ -118,40 +123,40 @@ def test_lists_follow_the_gates(cells: int, dims: int) -> None:
     n = 24
     grid = random_grid(random, dims, cells)
     centres, weights = random_vectors(random, grid, n, dims)
-    interest = unlisted(random.integers(0, 4, n), centres, weights)
+    cell_index = unlisted(random.integers(0, 4, n), centres, weights)
     lists = make_lists(int(n_cells(grid)))
     for _ in range(25):
         slots = random.permutation(n)[: random.integers(1, n)]
-        gates = interest.gate[slots] + random.normal(size=len(slots)) * 10.0 ** random.integers(-3, 1)
+        gates = cell_index.gate[slots] + random.normal(size=len(slots)) * 10.0 ** random.integers(-3, 1)
         for i, slot in enumerate(slots):
-            bounds = cell_bounds(grid, int(interest.kind[slot]), centres[slot], weights[slot])
+            bounds = cell_bounds(grid, int(cell_index.kind[slot]), centres[slot], weights[slot])
             if not np.isfinite(gates[i]) or random.random() < 0.3:
                 gates[i] = random.choice(gates_around(random.choice(bounds, 2)))
             elif random.random() < 0.3:
                 gates[i] = random.choice(np.sort(bounds)[: len(bounds) // 3 + 1])
-        lists, _ = move(grid, interest, lists, slots, gates)
-        assert (interest.gate[slots] == gates).all()
-        check_interest(grid, interest, lists)
-    lists, _ = move(grid, interest, lists, np.arange(n), np.full(n, -np.inf))
-    check_interest(grid, interest, lists)
+        lists, _ = move(grid, cell_index, lists, slots, gates)
+        assert (cell_index.gate[slots] == gates).all()
+        check_cell_index(grid, cell_index, lists)
+    lists, _ = move(grid, cell_index, lists, np.arange(n), np.full(n, -np.inf))
+    check_cell_index(grid, cell_index, lists)
     assert lists.length.sum() == 0
 
 
 def test_a_gate_that_stays_in_its_band_changes_no_cells() -> None:
     grid = make_grid(np.zeros(2), np.ones(2), np.array([10, 10]))
-    interest = unlisted(np.zeros(1, np.int64), np.full((1, 2), 4.5), np.ones((1, 2)))
+    cell_index = unlisted(np.zeros(1, np.int64), np.full((1, 2), 4.5), np.ones((1, 2)))
     slot = np.zeros(1, np.int64)
-    lists, n_updates = move(grid, interest, make_lists(100), slot, np.array([0.25]))
-    assert (n_updates, interest.n_listed[0]) == (1, 5)
-    assert (interest.inner[0], interest.outer[0]) == (0.25, 0.5)
+    lists, n_updates = move(grid, cell_index, make_lists(100), slot, np.array([0.25]))
+    assert (n_updates, cell_index.n_listed[0]) == (1, 5)
+    assert (cell_index.inner[0], cell_index.outer[0]) == (0.25, 0.5)
     before = [array.copy() for array in lists]
-    lists, n_updates = move(grid, interest, lists, slot, np.array([np.nextafter(0.5, 0.0)]))
+    lists, n_updates = move(grid, cell_index, lists, slot, np.array([np.nextafter(0.5, 0.0)]))
     assert n_updates == 0
     assert all((a == b).all() for a, b in zip(before, lists, strict=True))
-    lists, n_updates = move(grid, interest, lists, slot, np.array([0.5]))
-    assert (n_updates, interest.n_listed[0]) == (1, 9)
-    lists, n_updates = move(grid, interest, lists, slot, np.array([np.nextafter(0.25, 0.0)]))
-    assert (n_updates, interest.n_listed[0]) == (1, 1)
+    lists, n_updates = move(grid, cell_index, lists, slot, np.array([0.5]))
+    assert (n_updates, cell_index.n_listed[0]) == (1, 9)
+    lists, n_updates = move(grid, cell_index, lists, slot, np.array([np.nextafter(0.25, 0.0)]))
+    assert (n_updates, cell_index.n_listed[0]) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -168,39 +173,39 @@ def test_a_gate_that_stays_in_its_band_changes_no_cells() -> None:
 def test_a_slot_goes_everywhere_and_comes_back_later(moves: list[tuple[float, int]]) -> None:
     assert 80 // SHARE == 20
     grid = make_grid(np.zeros(1), np.ones(1), np.array([80]))
-    interest = unlisted(np.full(1, CHEBYSHEV), np.full((1, 1), 40.5), np.ones((1, 1)))
+    cell_index = unlisted(np.full(1, CHEBYSHEV), np.full((1, 1), 40.5), np.ones((1, 1)))
     lists, slot = make_lists(80), np.zeros(1, np.int64)
     for gate, n_listed in moves:
-        lists, _ = move(grid, interest, lists, slot, np.array([gate]))
-        check_interest(grid, interest, lists)
-        assert interest.n_listed[0] == n_listed, gate
+        lists, _ = move(grid, cell_index, lists, slot, np.array([gate]))
+        check_cell_index(grid, cell_index, lists)
+        assert cell_index.n_listed[0] == n_listed, gate
 
 
 def test_half_planes_are_listed_in_few_cells_and_outside() -> None:
     grid = make_grid(np.zeros(4), np.full(4, 0.25), np.full(4, 4))
-    interest = unlisted(np.full(1, SUM), np.ones((1, 4)), np.ones((1, 4)))
-    lists, _ = move(grid, interest, make_lists(256), np.zeros(1, np.int64), np.array([-3.6]))
-    assert interest.n_listed[0] == 5
+    cell_index = unlisted(np.full(1, SUM), np.ones((1, 4)), np.ones((1, 4)))
+    lists, _ = move(grid, cell_index, make_lists(256), np.zeros(1, np.int64), np.array([-3.6]))
+    assert cell_index.n_listed[0] == 5
     assert lists.length[-1] == 1
     assert lists.length[-EXTRA:-1].sum() == 0
-    check_interest(grid, interest, lists)
+    check_cell_index(grid, cell_index, lists)
 
 
 def test_a_half_plane_beyond_the_grid_is_listed_outside() -> None:
     grid = make_grid(np.zeros(2), np.ones(2), np.array([4, 4]))
-    interest = unlisted(np.full(1, SUM), np.ones((1, 2)), np.ones((1, 2)))
+    cell_index = unlisted(np.full(1, SUM), np.ones((1, 2)), np.ones((1, 2)))
     lists, slot = make_lists(16), np.zeros(1, np.int64)
     for gate, n_listed, n_outside in [(-9.0, 0, 1), (-np.inf, NOWHERE, 0), (-8.0, 1, 1), (-8.5, 0, 1), (-1e300, 0, 1)]:
-        lists, n_updates = move(grid, interest, lists, slot, np.array([gate]))
-        check_interest(grid, interest, lists)
-        assert (interest.n_listed[0], lists.length[-1]) == (n_listed, n_outside)
+        lists, n_updates = move(grid, cell_index, lists, slot, np.array([gate]))
+        check_cell_index(grid, cell_index, lists)
+        assert (cell_index.n_listed[0], lists.length[-1]) == (n_listed, n_outside)
         assert n_updates == (gate in (-8.0, -8.5))
 
 
 def test_kinds_without_cells_are_everywhere_or_nowhere() -> None:
     grid = make_grid(np.zeros(1), np.ones(1), np.array([10]))
     centres = np.ones((2, 3))
-    interest = unlisted(np.array([COSINE, SUM]), centres, centres)
+    cell_index = unlisted(np.array([COSINE, SUM]), centres, centres)
     lists, slots = make_lists(10), np.arange(2)
     for gate, n_listed in [
         (-np.inf, NOWHERE),
@@ -209,32 +214,32 @@ def test_kinds_without_cells_are_everywhere_or_nowhere() -> None:
         (3.0, EVERYWHERE),
         (-np.inf, NOWHERE),
     ]:
-        lists, _ = move(grid, interest, lists, slots, np.full(2, gate))
-        assert interest.n_listed.tolist() == [n_listed] * 2
-        check_interest(grid, interest, lists)
+        lists, _ = move(grid, cell_index, lists, slots, np.full(2, gate))
+        assert cell_index.n_listed.tolist() == [n_listed] * 2
+        check_cell_index(grid, cell_index, lists)
 
 
 def test_a_full_pool_leaves_everything_as_it_was() -> None:
     random = np.random.default_rng(6)
     grid = fit_grid(np.zeros(2), np.ones(2), target_cells=100)
-    interest = unlisted(np.zeros(9, np.int64), random.random((9, 2)), np.ones((9, 2)))
+    cell_index = unlisted(np.zeros(9, np.int64), random.random((9, 2)), np.ones((9, 2)))
     lists, n_updates = make_lists(100), np.zeros(1, np.int64)
     slots, gates = np.arange(9), np.full(9, 0.03)
-    assert adjust(slots, gates, 0, grid, interest, lists, make_path(2), make_found(100), n_updates) == 0
+    assert adjust(slots, gates, 0, grid, cell_index, lists, make_path(2), make_found(100), n_updates) == 0
     assert lists.length.sum() == n_updates[0] == 0
-    assert (interest.gate == -np.inf).all()
-    check_interest(grid, interest, lists)
+    assert (cell_index.gate == -np.inf).all()
+    check_cell_index(grid, cell_index, lists)
 
 
 def test_a_repacked_pool_has_no_holes_and_shrinks() -> None:
     random = np.random.default_rng(7)
     grid = fit_grid(np.zeros(2), np.ones(2), target_cells=64)
-    interest = unlisted(np.zeros(300, np.int64), random.random((300, 2)), np.ones((300, 2)))
-    lists, _ = move(grid, interest, make_lists(64), np.arange(300), np.full(300, 0.01))
-    lists, _ = move(grid, interest, lists, np.arange(290), np.full(290, -np.inf))
+    cell_index = unlisted(np.zeros(300, np.int64), random.random((300, 2)), np.ones((300, 2)))
+    lists, _ = move(grid, cell_index, make_lists(64), np.arange(300), np.full(300, 0.01))
+    lists, _ = move(grid, cell_index, lists, np.arange(290), np.full(290, -np.inf))
     smaller = repacked(lists)
     assert len(smaller.pool) < len(lists.pool) / 2
-    check_interest(grid, interest, smaller)
+    check_cell_index(grid, cell_index, smaller)
     for of in range(len(lists.start)):
         assert entries(smaller, of).tolist() == entries(lists, of).tolist()
 
@@ -248,17 +253,17 @@ def test_finds_the_position_of_each_slot(n: int) -> None:
 
 def test_without_room_a_match_stops_before_the_publication() -> None:
     grid = make_grid(np.zeros(1), np.ones(1), np.array([4]))
-    interest = unlisted(np.zeros(3, np.int64), np.array([[0.5], [0.5], [2.5]]), np.ones((3, 1)))
-    lists, _ = move(grid, interest, make_lists(4), np.arange(3), np.full(3, 0.1))
+    cell_index = unlisted(np.zeros(3, np.int64), np.array([[0.5], [0.5], [2.5]]), np.ones((3, 1)))
+    lists, _ = move(grid, cell_index, make_lists(4), np.arange(3), np.full(3, 0.1))
     nothing = np.zeros(0, np.int64)
     points = np.array([[2.5, 0.5, 0.6, 9.0]])
     contents = Contents(points, np.zeros(4), nothing, nothing, nothing, nothing, np.zeros(0), 1.0)
     look, into = make_look(1), make_candidates(3)
-    assert match(contents, 0, 4, grid, interest, lists, look, into) == 2
+    assert match(contents, 0, 4, grid, cell_index, lists, look, into) == 2
     assert into.publication[: into.length[0]].tolist() == [0, 1, 1]
     assert into.counts[0] == 3
     into.length[0] = 0
-    assert match(contents, 2, 4, grid, interest, lists, look, into) == 4
+    assert match(contents, 2, 4, grid, cell_index, lists, look, into) == 4
     assert into.slot[: into.length[0]].tolist() == [0, 1]
     assert into.counts[0] == 5
     assert look.n_outside[0] == 1

@@ -1,4 +1,4 @@
-"""Shelves and the search over them, against sorting everything that is stored."""
+"""Publications by cell and the search over them, against sorting everything that is stored."""
 
 from typing import NamedTuple
 
@@ -11,12 +11,12 @@ from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.cell_store import (
     ARRIVED,
     OUTSIDE,
-    Shelves,
+    CellPool,
     cells_of,
-    check_shelves,
-    make_shelves,
+    check_cell_pool,
+    make_cell_pool,
     places_of,
-    shelve,
+    put_in_cells,
 )
 from skyband.topk.kernels.cpm import CALLS, PUSHED, SCORED, VISITED, Ask, Frontier, make_frontier, search
 from skyband.topk.kernels.grid import fit_grid, make_grid
@@ -43,18 +43,18 @@ def _publish(points: Floats, rng: np.random.Generator, base: int = 0, head: int 
     return Published(contents, live)
 
 
-def _put_up(published: Published, n_cells: int, fitted: Floats | None = None) -> Shelves:
-    """Shelves with all that is stored, in a grid fitted to these points or to all."""
+def _put_up(published: Published, n_cells: int, fitted: Floats | None = None) -> CellPool:
+    """Cells with all that is stored, in a grid fitted to these points or to all."""
     contents, live = published
     box = contents.point if fitted is None else fitted
     grid = fit_grid(box.min(axis=1), box.max(axis=1), target_cells=n_cells)
     n = contents.point.shape[1]
     cells = np.zeros(n - live.head, np.int64)
     cells_of(grid, contents.point, live.head, n, cells)
-    shelves = make_shelves(grid, len(contents.point), np.bincount(cells, minlength=int(np.prod(grid.n))), 0)
-    assert shelve(shelves, contents.point, live.base, live.head, n, live.base + live.head) == n
-    check_shelves(shelves)
-    return shelves
+    cell_pool = make_cell_pool(grid, len(contents.point), np.bincount(cells, minlength=int(np.prod(grid.n))), 0)
+    assert put_in_cells(cell_pool, contents.point, live.base, live.head, n, live.base + live.head) == n
+    check_cell_pool(cell_pool)
+    return cell_pool
 
 
 def _question(kind: int, centre: Floats, weight: Floats) -> Questions:
@@ -99,17 +99,17 @@ def _found(heap: Heap, n: int) -> list[tuple[float, int, int]]:
 
 
 class Case(NamedTuple):
-    """A question put to shelves, checked against sorting."""
+    """A question put to a cell store, checked against sorting."""
 
     kind: int
-    shelves: Shelves
+    cell_pool: CellPool
     published: Published
     frontier: Frontier
 
     def check(self, centre: Floats, weight: Floats, ask: Ask) -> list[tuple[float, int, int]]:
         questions = _question(self.kind, centre, weight)
         heap = make_heap(max(ask.want, 1))
-        n = search(self.shelves, questions, self.published, ask, self.frontier, heap)
+        n = search(self.cell_pool, questions, self.published, ask, self.frontier, heap)
         found = _found(heap, n)
         way = 1.0 if self.kind <= CHEBYSHEV else -1.0
         scores = _scores(self.kind, questions, self.published.contents)
@@ -118,8 +118,8 @@ class Case(NamedTuple):
 
 
 def _case(kind: int, published: Published, n_cells: int, fitted: Floats | None = None) -> Case:
-    shelves = _put_up(published, n_cells, fitted)
-    return Case(kind, shelves, published, make_frontier(shelves))
+    cell_pool = _put_up(published, n_cells, fitted)
+    return Case(kind, cell_pool, published, make_frontier(cell_pool))
 
 
 def _ask(kind: int, published: Published, want: int) -> Ask:
@@ -166,7 +166,7 @@ def test_visits_each_cell_once_when_everything_is_wanted(dims: int, kind: int) -
         case.frontier.counts[:] = 0
         assert len(case.check(centre, np.ones(dims), _ask(kind, published, 61))) == 60
         scored, visited = case.frontier.counts[[SCORED, VISITED]]
-        assert (scored, visited) == (60, len(case.shelves.cells))
+        assert (scored, visited) == (60, len(case.cell_pool.cells))
 
 
 @pytest.mark.parametrize("kind", [EUCLIDEAN, CHEBYSHEV, SUM])
@@ -179,7 +179,7 @@ def test_visits_few_cells_of_many(dims: int, kind: int) -> None:
         centre = rng.random(dims) if kind != SUM else rng.normal(size=dims)
         case.check(centre, rng.uniform(0.5, 2.0, dims), _ask(kind, published, 9))
     counts = case.frontier.counts / case.frontier.counts[CALLS]
-    assert len(case.shelves.cells) > 250
+    assert len(case.cell_pool.cells) > 250
     assert counts[VISITED] < 25
     assert counts[SCORED] < 250
     assert counts[PUSHED] < 60
@@ -220,7 +220,7 @@ def test_a_crowd_in_one_cell(kind: int) -> None:
     crowd = np.repeat(rng.random((2, 5)), 20, axis=1) * 1e-6
     published = _publish(np.concatenate([crowd, [[0.0, 1.0], [0.0, 1.0]]], axis=1), rng)
     case = _case(kind, published, 100)
-    assert (case.shelves.cells[:, 2] - case.shelves.cells[:, 1]).max() == 101
+    assert (case.cell_pool.cells[:, 2] - case.cell_pool.cells[:, 1]).max() == 101
     for centre in ([0.0, 0.0], [1.0, 1.0], [0.3, -0.2]):
         for want in (1, 30, 200):
             case.check(np.array(centre), np.ones(2), _ask(kind, published, want))
@@ -231,7 +231,7 @@ def test_points_that_are_all_the_same_are_one_cell(kind: int) -> None:
     rng = np.random.default_rng(kind)
     published = _publish(np.full((2, 30), 0.25), rng)
     case = _case(kind, published, 100)
-    assert len(case.shelves.cells) == 1
+    assert len(case.cell_pool.cells) == 1
     case.check(np.array([0.5, 0.0]), np.ones(2), _ask(kind, published, 4))
     assert case.frontier.counts[[SCORED, VISITED]].tolist() == [30, 0]
 
@@ -246,11 +246,11 @@ def test_different_squares_with_equal_roots_are_a_tie() -> None:
     contents = Contents(points, _norm(points), NOTHING, NOTHING, NOTHING, NOTHING, np.zeros(0), 1.0)
     stamps = np.arange(2, dtype=np.int64)
     published = Published(contents, Live(stamps, stamps, 0, 0, 0, stamps, 0))
-    shelves = make_shelves(
+    cell_pool = make_cell_pool(
         make_grid(np.array([0.0, 0.0]), np.array([near, step]), np.array([2, 2])), 2, np.ones(4, np.int64), 0
     )
-    assert shelve(shelves, points, 0, 0, 2, 0) == 2
-    case = Case(EUCLIDEAN, shelves, published, make_frontier(shelves))
+    assert put_in_cells(cell_pool, points, 0, 0, 2, 0) == 2
+    case = Case(EUCLIDEAN, cell_pool, published, make_frontier(cell_pool))
     found = case.check(np.zeros(2), np.ones(2), _ask(EUCLIDEAN, published, 1))
     assert found[0][2] == 1
 
@@ -259,7 +259,7 @@ def test_few_publications_are_looked_at_one_by_one() -> None:
     rng = np.random.default_rng(0)
     published = _publish(rng.random((2, 50)), rng)
     case = _case(EUCLIDEAN, published, 9)
-    plain = case._replace(shelves=case.shelves._replace(plain=50))
+    plain = case._replace(cell_pool=case.cell_pool._replace(plain=50))
     plain.check(np.zeros(2), np.ones(2), _ask(EUCLIDEAN, published, 3))
     assert case.frontier.counts.tolist() == [50, 0, 0, 1]
     case.check(np.zeros(2), np.ones(2), _ask(EUCLIDEAN, published, 3))
@@ -288,55 +288,55 @@ def test_places_and_words_are_looked_at_one_by_one() -> None:
         terms=np.arange(2, dtype=np.int64),
         term_weights=np.array([0.5, 0.25]),
     )
-    shelves = _put_up(published, 4)
-    frontier = make_frontier(shelves)._replace(said=np.zeros(n_terms))
+    cell_pool = _put_up(published, 4)
+    frontier = make_frontier(cell_pool)._replace(said=np.zeros(n_terms))
     heap, directed, ask = make_heap(6), np.zeros(n), _ask(PLACE, published, 6)
     score_run(questions, 3, contents, 0, n, np.zeros(n_terms), directed)
-    found = _found(heap, search(shelves, questions, published, ask, frontier, heap))
+    found = _found(heap, search(cell_pool, questions, published, ask, frontier, heap))
     matching = published.live._replace(stamp=np.where(directed < np.inf, published.live.stamp, -1))
     assert found == _sorted_out(-directed, -1.0, matching, ask)
     assert len(found) == 6
 
 
 @pytest.mark.parametrize("dims", [1, 3])
-def test_shelves_take_in_and_drop(dims: int) -> None:
+def test_cells_take_in_and_drop(dims: int) -> None:
     """A crowd that moves from cell to cell: stretches fill, move down and grow."""
     rng = np.random.default_rng(dims)
     grid = fit_grid(np.zeros(dims), np.ones(dims), target_cells=8)
-    shelves = make_shelves(grid, dims, np.full(int(np.prod(grid.n)), 3), 0)
-    shelves = shelves._replace(numbers=np.zeros(2000, np.int64), points=np.zeros((2000, dims)))
-    laid_out = int(shelves.used[0])
+    cell_pool = make_cell_pool(grid, dims, np.full(int(np.prod(grid.n)), 3), 0)
+    cell_pool = cell_pool._replace(numbers=np.zeros(2000, np.int64), points=np.zeros((2000, dims)))
+    laid_out = int(cell_pool.used[0])
     points = np.clip(rng.normal(np.arange(400) / 400.0, 0.05, (dims, 400)), -0.1, 1.0)
     for lo in range(0, 400, 5):
         oldest = max(0, lo - 12)
-        assert shelve(shelves, points, 0, lo, lo + 5, oldest) == lo + 5
-        check_shelves(shelves)
-        held = np.sort(shelves.numbers[places_of(shelves)])
+        assert put_in_cells(cell_pool, points, 0, lo, lo + 5, oldest) == lo + 5
+        check_cell_pool(cell_pool)
+        held = np.sort(cell_pool.numbers[places_of(cell_pool)])
         assert np.array_equal(held[held >= oldest], np.arange(oldest, lo + 5))
-    assert laid_out < shelves.used[0]
-    assert shelves.tally[ARRIVED] == 400
-    assert shelves.tally[OUTSIDE] == (points < 0.0).any(axis=0).sum() > 0
+    assert laid_out < cell_pool.used[0]
+    assert cell_pool.tally[ARRIVED] == 400
+    assert cell_pool.tally[OUTSIDE] == (points < 0.0).any(axis=0).sum() > 0
 
 
 def test_no_room_in_the_pool() -> None:
     grid = fit_grid(np.zeros(1), np.ones(1), target_cells=2)
-    shelves = make_shelves(grid, 1, np.zeros(2, np.int64), 0)
+    cell_pool = make_cell_pool(grid, 1, np.zeros(2, np.int64), 0)
     points = np.full((1, 100), 0.25)
-    reached = shelve(shelves, points, 0, 0, 100, 0)
+    reached = put_in_cells(cell_pool, points, 0, 0, 100, 0)
     assert 4 <= reached < 100
-    check_shelves(shelves)
-    assert shelves.numbers[places_of(shelves)].tolist() == list(range(reached))
+    check_cell_pool(cell_pool)
+    assert cell_pool.numbers[places_of(cell_pool)].tolist() == list(range(reached))
     # What is forgotten makes room for the rest.
-    assert shelve(shelves, points, 0, reached, reached + 2, reached) == reached + 2
-    assert shelves.numbers[places_of(shelves)].tolist() == [reached, reached + 1]
+    assert put_in_cells(cell_pool, points, 0, reached, reached + 2, reached) == reached + 2
+    assert cell_pool.numbers[places_of(cell_pool)].tolist() == [reached, reached + 1]
 
 
 def test_a_stretch_stays_where_it_is_if_the_pool_has_no_shorter_one() -> None:
     grid = fit_grid(np.zeros(1), np.zeros(1))
-    shelves = make_shelves(grid, 1, np.array([3]), 0)
+    cell_pool = make_cell_pool(grid, 1, np.array([3]), 0)
     points = np.arange(20.0)[None]
-    assert shelve(shelves, points, 0, 0, 8, 0) == 8
-    assert shelve(shelves, points, 0, 8, 9, 7) == 9
-    check_shelves(shelves)
-    assert shelves.cells.tolist() == [[0, 0, 2, 8]]
-    assert shelves.numbers[:2].tolist() == [7, 8]
+    assert put_in_cells(cell_pool, points, 0, 0, 8, 0) == 8
+    assert put_in_cells(cell_pool, points, 0, 8, 9, 7) == 9
+    check_cell_pool(cell_pool)
+    assert cell_pool.cells.tolist() == [[0, 0, 2, 8]]
+    assert cell_pool.numbers[:2].tolist() == [7, 8]

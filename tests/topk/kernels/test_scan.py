@@ -8,7 +8,7 @@ import pytest
 import skyband
 from skyband.kernels.heap import make_heap
 from skyband.kernels.slots import BLOCK
-from skyband.topk.delivery_memory import Haunting
+from skyband.topk.delivery_memory import DeliveryMemory
 from skyband.topk.kernels.buffer import Buffers
 from skyband.topk.kernels.scan import RUN, TILE, Scratch, scan
 from skyband.topk.scan import ContinuousScan
@@ -31,9 +31,9 @@ def _filled() -> ContinuousScan:  # type: ignore[type-arg]  # of the window fami
     return engine
 
 
-def _run(engine: ContinuousScan, lo: int, hi: int) -> Haunting:  # type: ignore[type-arg]  # of the window family
+def _run(engine: ContinuousScan, lo: int, hi: int) -> DeliveryMemory:  # type: ignore[type-arg]  # of the window family
     """Work on some of the blocks, with scratch and room of its own."""
-    store, telling = engine._opened(), Haunting(engine._rows, room=100_000)
+    store, change_log = engine._opened(), DeliveryMemory(engine._rows, room=100_000)
     scratch = Scratch(
         np.zeros(1),
         np.zeros((TILE, BLOCK)),
@@ -45,8 +45,8 @@ def _run(engine: ContinuousScan, lo: int, hi: int) -> Haunting:  # type: ignore[
     )
     steps = engine._one_step()._replace(first=store.tail - 30)
     subscribers = engine._subscribers
-    assert scan(np.array([lo, 0]), hi, subscribers, store.published, steps, scratch, telling.told, telling.ghosts)
-    return telling
+    assert scan(np.array([lo, 0]), hi, subscribers, store.published, steps, scratch, change_log.told, change_log.ghosts)
+    return change_log
 
 
 def _same(one: Buffers, other: Buffers) -> bool:

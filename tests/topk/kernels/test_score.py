@@ -38,7 +38,7 @@ def _defined(score: str, centre: list[float], weights: list[float], point: list[
 @pytest.mark.parametrize("score", ["euclidean", "chebyshev", "sum", "cosine"])
 def test_points_are_scored_as_defined(score: str) -> None:
     engine = _engine(score, np.random.default_rng(5))
-    questions, contents = engine._inquiry.questions, engine._opened().contents
+    questions, contents = engine._question_store.questions, engine._opened().contents
     tile: npt.NDArray[np.float64] = np.zeros((PUBLICATIONS, BLOCK))
     run = np.zeros(PUBLICATIONS)
     score_tile(questions, 0, contents, 0, PUBLICATIONS, np.zeros(1), tile)

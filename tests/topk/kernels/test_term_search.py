@@ -1,4 +1,4 @@
-"""Searches in the catalogue, against scoring and sorting everything that is stored."""
+"""Searches in the term store, against scoring and sorting everything that is stored."""
 
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.cpm import CALLS, PUSHED, SCORED, VISITED, Ask
 from skyband.topk.kernels.scan import COUNT, LARGEST, TIME, UNBOUNDED, Live, Published
 from skyband.topk.kernels.score import PLACE, Contents, Questions, score_run
-from skyband.topk.kernels.term_search import Lookup, look_up, make_lookup
-from skyband.topk.kernels.term_store import Pages, check_pages, forget, insert, make_pages
+from skyband.topk.kernels.term_search import TermSearch, make_term_search, search_terms
+from skyband.topk.kernels.term_store import TermTrees, check_trees, forget, insert, make_trees
 
 N_CODES = 40
 SLOT = BLOCK + 3
@@ -48,10 +48,10 @@ def _bags(rng: np.random.Generator, n: int, most: int = 5) -> list[list[int]]:
     return [list(dict.fromkeys(row[: rng.integers(0, most + 1)].tolist())) for row in ranks]
 
 
-def _fill(published: Published, most: int, bounds: tuple[float, float, float, float] = UNIT) -> Pages:
-    """A catalogue with all that is stored; the last five codes are unknown to it."""
+def _fill(published: Published, most: int, bounds: tuple[float, float, float, float] = UNIT) -> TermTrees:
+    """Trees with all that is stored; the last five codes are unknown to them."""
     n = max(published.contents.point.shape[1], 64)
-    pages = make_pages(bounds, most)._replace(
+    trees = make_trees(bounds, most)._replace(
         words=np.zeros((N_CODES - 3, 4), np.int32),
         nodes=np.zeros((400 * n, 4), np.int32),
         cells=np.zeros((100 * n, 3), np.int64),
@@ -59,9 +59,9 @@ def _fill(published: Published, most: int, bounds: tuple[float, float, float, fl
     )
     contents, live = published
     end = contents.point.shape[1]
-    assert insert(pages, contents, live.base, live.head, end) == end
-    check_pages(pages, live.base + live.head)
-    return pages
+    assert insert(trees, contents, live.base, live.head, end) == end
+    check_trees(trees, live.base + live.head)
+    return trees
 
 
 def _question(place: Floats, alpha: float, terms: list[int], weights: Floats) -> Questions:
@@ -88,7 +88,7 @@ def _ask(published: Published, want: int) -> Ask:
 
 
 def _sorted_out(directed: Floats, live: Live, ask: Ask) -> list[tuple[float, int, int]]:
-    """What `look_up` promises, by sorting."""
+    """What `search_terms` promises, by sorting."""
     found = []
     for p in range(live.head, ask.hi):
         age = live.ts[p] if ask.window_kind == TIME else live.stamp[p]
@@ -99,17 +99,17 @@ def _sorted_out(directed: Floats, live: Live, ask: Ask) -> list[tuple[float, int
 
 
 class Case(NamedTuple):
-    """Questions put to a catalogue, checked against sorting."""
+    """Questions put to a term store, checked against sorting."""
 
-    pages: Pages
+    trees: TermTrees
     published: Published
-    lookup: Lookup
+    term_search: TermSearch
 
     def check(self, questions: Questions, ask: Ask) -> list[tuple[float, int, int]]:
         contents, live = self.published
         n, heap, directed = contents.point.shape[1], make_heap(max(ask.want, 1)), np.zeros(contents.point.shape[1])
         score_run(questions, SLOT, contents, 0, n, np.zeros(N_CODES), directed)
-        kept = look_up(self.pages, questions, self.published, ask, self.lookup, heap)
+        kept = search_terms(self.trees, questions, self.published, ask, self.term_search, heap)
         rows = zip(heap.keys[:kept].tolist(), (-heap.stamps[:kept]).tolist(), heap.items[:kept].tolist(), strict=True)
         found = list(rows)
         assert found == _sorted_out(directed, live, ask)
@@ -117,8 +117,8 @@ class Case(NamedTuple):
 
 
 def _case(published: Published, most: int, entries: int = 64) -> Case:
-    pages = _fill(published, most)
-    return Case(pages, published, make_lookup(pages, most_entries=entries))
+    trees = _fill(published, most)
+    return Case(trees, published, make_term_search(trees, most_entries=entries))
 
 
 def _any_question(rng: np.random.Generator, alpha: float | None = None) -> Questions:
@@ -136,7 +136,7 @@ def test_finds_the_best(most: int, entries: int) -> None:
     for i in range(20):
         questions = _any_question(rng, alpha=[0.0, 1.0, None][i % 3])
         case.check(questions, _ask(published, int(rng.choice([1, 5, 35, 400]))))
-    assert case.lookup.counts[CALLS] == 20
+    assert case.term_search.counts[CALLS] == 20
 
 
 @pytest.mark.parametrize("sign", [-1.0, 0.0])
@@ -190,7 +190,7 @@ def test_words_that_nobody_says() -> None:
     case = _case(published, 4)
     unknown = [N_CODES - 1, N_CODES - 4]
     assert case.check(_question(np.zeros(2), 0.5, unknown, _unit(np.ones(2))), _ask(published, 5)) == []
-    assert case.lookup.counts.tolist() == [0, 0, 0, 1]
+    assert case.term_search.counts.tolist() == [0, 0, 0, 1]
     case.check(_question(np.zeros(2), 0.5, [*unknown, 0], _unit(np.ones(3))), _ask(published, 5))
     case.check(_question(np.zeros(2), 0.5, [], np.zeros(0)), _ask(published, 5))
 
@@ -223,8 +223,8 @@ def test_bounds_of_any_size_and_places_out_of_them(scale: float) -> None:
     points = rng.uniform(-1.5, 1.5, (150, 2)) * scale
     published = _publish(points, _bags(rng, 150), rng)
     published = published._replace(contents=published.contents._replace(diagonal=float(np.sqrt(8.0)) * scale))
-    pages = _fill(published, 4, (-scale, -scale, scale, scale))
-    case = Case(pages, published, make_lookup(pages))
+    trees = _fill(published, 4, (-scale, -scale, scale, scale))
+    case = Case(trees, published, make_term_search(trees))
     for _ in range(15):
         questions = _any_question(rng)
         questions.centre[1, :, 3] = rng.uniform(-2.0, 2.0, 2) * scale
@@ -234,25 +234,25 @@ def test_bounds_of_any_size_and_places_out_of_them(scale: float) -> None:
 def test_a_subscription_with_more_words_than_there_is_room_for() -> None:
     rng = np.random.default_rng(8)
     published = _publish(rng.random((100, 2)), _bags(rng, 100), rng)
-    pages = _fill(published, 8)
-    case = Case(pages, published, make_lookup(pages, most_words=3))
+    trees = _fill(published, 8)
+    case = Case(trees, published, make_term_search(trees, most_words=3))
     for n_terms in (3, 4):
         questions = _question(rng.random(2), 0.4, list(range(n_terms)), _unit(np.ones(n_terms)))
         case.check(questions, _ask(published, 9))
         case.check(questions, _ask(published, 9)._replace(window_kind=COUNT, cut=50))
-    assert case.lookup.counts[SCORED] > 100
+    assert case.term_search.counts[SCORED] > 100
 
 
 def test_after_forgetting() -> None:
     rng = np.random.default_rng(9)
     published = _publish(rng.random((300, 2)), _bags(rng, 300), rng, base=2**31 - 150)
-    pages = _fill(published, 4)
-    lookup = make_lookup(pages)
+    trees = _fill(published, 4)
+    term_search = make_term_search(trees)
     for head in range(0, 301, 60):
         if head:
-            forget(pages, published.contents, published.live.base, head - 60, head)
+            forget(trees, published.contents, published.live.base, head - 60, head)
         live = published.live._replace(head=head)
-        case = Case(pages, published._replace(live=live), lookup)
+        case = Case(trees, published._replace(live=live), term_search)
         for _ in range(4):
             case.check(_any_question(rng), _ask(published, 12))
 
@@ -264,7 +264,7 @@ def test_looks_at_few_of_many() -> None:
     case = _case(published, 16, 4096)
     for _ in range(10):
         case.check(_any_question(rng, 0.6), _ask(published, 5))
-    counts = case.lookup.counts / 10
+    counts = case.term_search.counts / 10
     assert counts[SCORED] < 150
     assert counts[VISITED] < 60
     assert counts[SCORED] < counts[PUSHED] < 700
@@ -277,4 +277,4 @@ def test_a_boolean_search_passes_over_what_is_less_recent() -> None:
     published = published._replace(live=published.live._replace(stamp=stamps, ts=stamps, timeline=stamps))
     case = _case(published, 512, 512)
     case.check(_question(np.zeros(2), 0.5, [0], np.ones(1)), _ask(published, 5)._replace(sign=0.0, limit=0.0))
-    assert case.lookup.counts.tolist() == [5, 1, 0, 1]
+    assert case.term_search.counts.tolist() == [5, 1, 0, 1]

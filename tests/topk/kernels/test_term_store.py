@@ -1,4 +1,4 @@
-"""The catalogue of messages by word and place, against lists of who says what."""
+"""Stored messages by word and place, against lists of who says what."""
 
 import numpy as np
 import pytest
@@ -23,13 +23,13 @@ from skyband.topk.kernels.term_store import (
     USED,
     USED_NODES,
     WEIGHT,
-    Pages,
+    TermTrees,
     bucket_of,
     cell_of,
-    check_pages,
+    check_trees,
     forget,
     insert,
-    make_pages,
+    make_trees,
     repack,
     room_of,
 )
@@ -59,8 +59,8 @@ def _bags(rng: np.random.Generator, n: int, n_words: int, most: int) -> list[lis
     return [rng.permutation(n_words)[: rng.integers(0, most + 1)].tolist() for _ in range(n)]
 
 
-def _pages(n_codes: int, most: int, bounds: tuple[float, float, float, float] = UNIT, room: int = 5000) -> Pages:
-    return make_pages(bounds, most)._replace(
+def _trees(n_codes: int, most: int, bounds: tuple[float, float, float, float] = UNIT, room: int = 5000) -> TermTrees:
+    return make_trees(bounds, most)._replace(
         words=np.zeros((n_codes, 4), np.int32),
         nodes=np.zeros((room, 4), np.int32),
         cells=np.zeros((room // 4, 3), np.int64),
@@ -83,20 +83,20 @@ def test_a_window_that_moves(n_words: int, most: int) -> None:
     rng = np.random.default_rng([n_words, most])
     bags = _bags(rng, 240, n_words, 4)
     contents = _contents(rng.random((240, 2)) ** 3, bags, rng)
-    pages = _pages(n_words, most)
+    trees = _trees(n_words, most)
     oldest = hi = 0
     while hi < 240:
         end = min(240, hi + int(rng.integers(0, 30)))
-        assert insert(pages, contents, 0, hi, end) == end
+        assert insert(trees, contents, 0, hi, end) == end
         hi = end
-        assert check_pages(pages, oldest) == _by_word(bags[:hi], oldest)
+        assert check_trees(trees, oldest) == _by_word(bags[:hi], oldest)
         until = int(rng.integers(max(oldest, hi - 90), hi + 1))
-        forget(pages, contents, 0, oldest, until)
+        forget(trees, contents, 0, oldest, until)
         oldest = until
-        assert check_pages(pages, oldest) == _by_word(bags[:hi], oldest)
-    forget(pages, contents, 0, oldest, 240)
-    assert check_pages(pages, 240) == {}
-    assert not pages.words[:, COUNT].any()
+        assert check_trees(trees, oldest) == _by_word(bags[:hi], oldest)
+    forget(trees, contents, 0, oldest, 240)
+    assert check_trees(trees, 240) == {}
+    assert not trees.words[:, COUNT].any()
 
 
 @pytest.mark.parametrize("base", [0, 2**31 - 30, 2**32 - 30, 2**40])
@@ -104,28 +104,28 @@ def test_numbers_are_kept_modulo_a_power_of_two(base: int) -> None:
     rng = np.random.default_rng(1)
     bags = _bags(rng, 60, 3, 3)
     contents = _contents(rng.random((60, 2)), bags, rng)
-    pages = _pages(3, 4)
-    assert insert(pages, contents, base, 0, 60) == 60
-    assert check_pages(pages, base) == _by_word(bags, 0, base)
+    trees = _trees(3, 4)
+    assert insert(trees, contents, base, 0, 60) == 60
+    assert check_trees(trees, base) == _by_word(bags, 0, base)
     for lo in range(0, 60, 6):
-        forget(pages, contents, base, lo, lo + 6)
-        assert check_pages(pages, base + lo + 6) == _by_word(bags, lo + 6, base)
+        forget(trees, contents, base, lo, lo + 6)
+        assert check_trees(trees, base + lo + 6) == _by_word(bags, lo + 6, base)
 
 
 def test_a_crowd_at_one_place_is_one_leaf() -> None:
     rng = np.random.default_rng(2)
     bags = [[0]] * 100
     contents = _contents(np.full((100, 2), 0.3), bags, rng)
-    pages = _pages(1, 8)
-    assert insert(pages, contents, 0, 0, 100) == 100
-    assert check_pages(pages, 0) == {0: list(range(100))}
-    leaves = pages.nodes[(pages.nodes[:, COUNT] > 0) & (pages.nodes[:, START] >= 0)]
+    trees = _trees(1, 8)
+    assert insert(trees, contents, 0, 0, 100) == 100
+    assert check_trees(trees, 0) == {0: list(range(100))}
+    leaves = trees.nodes[(trees.nodes[:, COUNT] > 0) & (trees.nodes[:, START] >= 0)]
     assert leaves[:, COUNT].tolist() == [100]
     assert room_of(int(leaves[0, LARGEST])) == 128
-    assert pages.state[USED_NODES] == 4 + 4 * AXIS_BITS
-    forget(pages, contents, 0, 0, 99)
-    assert check_pages(pages, 99) == {0: [99]}
-    assert pages.words[0, START] >= 0
+    assert trees.state[USED_NODES] == 4 + 4 * AXIS_BITS
+    forget(trees, contents, 0, 0, 99)
+    assert check_trees(trees, 99) == {0: [99]}
+    assert trees.words[0, START] >= 0
 
 
 def test_what_an_entry_says() -> None:
@@ -134,11 +134,11 @@ def test_what_an_entry_says() -> None:
     bags = _bags(rng, 50, 80, 12)
     points = rng.random((50, 2))
     contents = _contents(points, bags, rng)
-    pages = _pages(80, 64)
-    assert insert(pages, contents, 0, 0, 50) == 50
-    for code, numbers in check_pages(pages, 0).items():
-        row = pages.words[code]
-        for entry, number in zip(pages.entries[row[START] : row[START] + row[COUNT]], numbers, strict=True):
+    trees = _trees(80, 64)
+    assert insert(trees, contents, 0, 0, 50) == 50
+    for code, numbers in check_trees(trees, 0).items():
+        row = trees.words[code]
+        for entry, number in zip(trees.entries[row[START] : row[START] + row[COUNT]], numbers, strict=True):
             terms = contents.terms[contents.term_start[number] :][: contents.term_count[number]]
             weights = contents.term_weights[contents.term_start[number] :][: contents.term_count[number]]
             weight = float(weights[terms == code][0])
@@ -158,11 +158,11 @@ def test_bounds_of_any_size(bounds: tuple[float, float, float, float]) -> None:
     points = np.concatenate([low + rng.random((40, 2)) * (high - low), [low, high], [2 * high, low - high]])
     bags = [[0, 1]] * len(points)
     contents = _contents(points, bags, rng)
-    pages = _pages(2, 4, bounds)
-    assert insert(pages, contents, 0, 0, len(points)) == len(points)
-    assert check_pages(pages, 0) == _by_word(bags, 0)
-    forget(pages, contents, 0, 0, len(points))
-    assert check_pages(pages, len(points)) == {}
+    trees = _trees(2, 4, bounds)
+    assert insert(trees, contents, 0, 0, len(points)) == len(points)
+    assert check_trees(trees, 0) == _by_word(bags, 0)
+    forget(trees, contents, 0, 0, len(points))
+    assert check_trees(trees, len(points)) == {}
 
 
 def test_cells_are_cut_off_at_the_bounds() -> None:
@@ -176,35 +176,35 @@ def test_without_room_it_goes_on_where_it_stopped() -> None:
     rng = np.random.default_rng(5)
     bags = [rng.permutation(9)[:5].tolist() for _ in range(80)]
     contents = _contents(rng.random((80, 2)), bags, rng)
-    pages = make_pages(UNIT, 4)
-    pages = pages._replace(entries=np.zeros((0, 2), np.int64))
+    trees = make_trees(UNIT, 4)
+    trees = trees._replace(entries=np.zeros((0, 2), np.int64))
     at, n_stops = 0, 0
-    while (at := insert(pages, contents, 0, at, 80)) < 80:
+    while (at := insert(trees, contents, 0, at, 80)) < 80:
         n_stops += 1
-        done = int(pages.state[TERMS_DONE])
+        done = int(trees.state[TERMS_DONE])
         expected = _by_word([*bags[:at], bags[at][:done]], 0)
-        assert check_pages(pages, 0) == expected
-        if pages.state[CODES_WANTED] > len(pages.words):
-            words = np.zeros((int(pages.state[CODES_WANTED]), 4), np.int32)
-            words[: len(pages.words)] = pages.words
-            pages = pages._replace(words=words)
+        assert check_trees(trees, 0) == expected
+        if trees.state[CODES_WANTED] > len(trees.words):
+            words = np.zeros((int(trees.state[CODES_WANTED]), 4), np.int32)
+            words[: len(trees.words)] = trees.words
+            trees = trees._replace(words=words)
         elif n_stops % 2:
-            pages = pages._replace(entries=np.concatenate([pages.entries, np.zeros((9, 2), np.int64)]))
+            trees = trees._replace(entries=np.concatenate([trees.entries, np.zeros((9, 2), np.int64)]))
         else:
-            nodes = np.concatenate([pages.nodes, np.zeros((4, 4), np.int32)])
-            pages = pages._replace(nodes=nodes, cells=np.concatenate([pages.cells, np.zeros((1, 3), np.int64)]))
+            nodes = np.concatenate([trees.nodes, np.zeros((4, 4), np.int32)])
+            trees = trees._replace(nodes=nodes, cells=np.concatenate([trees.cells, np.zeros((1, 3), np.int64)]))
     assert n_stops > 20
-    assert check_pages(pages, 0) == _by_word(bags, 0)
+    assert check_trees(trees, 0) == _by_word(bags, 0)
 
 
 def test_a_full_pool_puts_merging_off() -> None:
     rng = np.random.default_rng(6)
     bags = [[0]] * 64
     contents = _contents(rng.random((64, 2)), bags, rng)
-    pages = _pages(1, 16)
-    assert insert(pages, contents, 0, 0, 64) == 64
-    pages.free[:] = -1
-    full = pages._replace(entries=pages.entries[: pages.state[USED]].copy())
+    trees = _trees(1, 16)
+    assert insert(trees, contents, 0, 0, 64) == 64
+    trees.free[:] = -1
+    full = trees._replace(entries=trees.entries[: trees.state[USED]].copy())
     # Stretches were lost on purpose, so that only rows can be checked.
     for oldest in range(1, 65):
         forget(full, contents, 0, oldest - 1, oldest)
@@ -216,30 +216,30 @@ def test_repacked_pools_are_without_gaps() -> None:
     rng = np.random.default_rng(7)
     bags = _bags(rng, 150, 12, 6)
     contents = _contents(rng.random((150, 2)), bags, rng)
-    pages = _pages(12, 8)
-    assert insert(pages, contents, 0, 0, 150) == 150
-    forget(pages, contents, 0, 0, 90)
-    into = np.zeros_like(pages.entries)
-    used = repack(pages.nodes, pages.entries, into, repack(pages.words, pages.entries, into, 0))
-    assert used < pages.state[USED]
-    pages.state[USED] = used
-    pages.free[:] = -1
-    pages = pages._replace(entries=into)
-    assert check_pages(pages, 90) == _by_word(bags, 90)
+    trees = _trees(12, 8)
+    assert insert(trees, contents, 0, 0, 150) == 150
+    forget(trees, contents, 0, 0, 90)
+    into = np.zeros_like(trees.entries)
+    used = repack(trees.nodes, trees.entries, into, repack(trees.words, trees.entries, into, 0))
+    assert used < trees.state[USED]
+    trees.state[USED] = used
+    trees.free[:] = -1
+    trees = trees._replace(entries=into)
+    assert check_trees(trees, 90) == _by_word(bags, 90)
 
 
 def test_the_largest_weight_is_exact_with_ties() -> None:
     rng = np.random.default_rng(8)
     contents = _contents(rng.random((90, 2)), [[0]] * 30 + [[0, 1]] * 60, rng)
-    pages = _pages(2, 8)
-    assert insert(pages, contents, 0, 0, 90) == 90
-    assert pages.words[0, LARGEST] >> SIZE_BITS == STEPS + 1
-    forget(pages, contents, 0, 0, 30)
-    check_pages(pages, 30)
-    assert pages.words[0, LARGEST] >> SIZE_BITS < STEPS
+    trees = _trees(2, 8)
+    assert insert(trees, contents, 0, 0, 90) == 90
+    assert trees.words[0, LARGEST] >> SIZE_BITS == STEPS + 1
+    forget(trees, contents, 0, 0, 30)
+    check_trees(trees, 30)
+    assert trees.words[0, LARGEST] >> SIZE_BITS < STEPS
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 12])
 def test_leaves_hold_a_power_of_two(most: int) -> None:
     with pytest.raises(AssertionError):
-        make_pages(UNIT, most)
+        make_trees(UNIT, most)

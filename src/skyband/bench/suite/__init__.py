@@ -1,1 +1,1 @@
-"""The benchmarks, one module each; found by walking this package."""
+"""The benchmarks: tables of experiments, one for each paper or subject; found by walking this package."""

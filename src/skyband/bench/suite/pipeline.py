@@ -1,4 +1,4 @@
-"""The pipeline: throughput beside the bare engine, latency, cost of state, recovery, start-up, two shapes of match.
+"""The experiments of the pipeline: throughput beside the bare engine, latency, state, recovery, start-up and shapes.
 
 Rows with *bare* are an engine in this process that is given the same batches as tables, in turn with the pipelines.
 """
@@ -6,14 +6,18 @@ Rows with *bare* are an engine in this process that is given the same batches as
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from skyband.bench.benchmark import Benchmark, Column, Progress, Size
+from skyband.bench.experiment import AnyExperiment, Experiment, Progress, Size, whole
 from skyband.bench.pipeline_contest import latency, shapes, throughput, zones_of
+from skyband.bench.pipeline_cost import state_rows
 from skyband.bench.pipeline_course import Course, rate
-from skyband.bench.pipeline_flow import Ours, session, why_missing
-from skyband.bench.row import Row, measured, ns_per_operation, number, ratio, skipped
-from skyband.bench.view import SUBSCRIPTIONS, plot, shown
+from skyband.bench.pipeline_flow import session, why_missing
+from skyband.bench.row import Row, ns_per_operation, number, skipped
+from skyband.bench.view import RATIO, SUBSCRIPTIONS, algorithm, computed, described, each_second, plot, shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class Plan(NamedTuple):
@@ -67,9 +71,12 @@ PLANS: dict[Size, Plan] = {
 }  # fmt: skip
 
 
-def measure(size: Size, progress: Progress) -> Iterator[Row]:
+def everything(plan: Plan, progress: Progress) -> Iterator[Row]:
     """Everything that a plan asks for, with one Spark session; recovery comes last, with sessions of its own."""
-    plan, missing = PLANS[size], why_missing()
+    # Imported here, since it is run as a module of its own, which imports all benchmarks.
+    from skyband.bench.pipeline_process import recovered, startup_rows
+
+    missing = why_missing()
     if missing is not None:
         yield skipped("throughput", "pipeline", plan.given(), missing)
         return
@@ -77,14 +84,12 @@ def measure(size: Size, progress: Progress) -> Iterator[Row]:
         batch = plan.batch or _second(plan, progress)
         with session() as spark:
             yield from _streams(spark, plan, batch, Path(folder), progress)
-            states = [begin(spark, plan, n, Path(folder) / f"recovery-{n}", progress) for n in plan.recovery]
+            states = [_begin(spark, plan, n, Path(folder) / f"recovery-{n}", progress) for n in plan.recovery]
         yield from _costs(plan, Path(folder), progress)
         for n, configuration in zip(plan.recovery, states, strict=True):
             progress(f"recovery of {n:,} subscriptions")
             yield recovered(plan.given(n), configuration)
         if plan.n_starts:
-            from skyband.bench.pipeline_startup import startup_rows
-
             yield from startup_rows(plan.n_starts, {"n_subscriptions": 0}, progress)
 
 
@@ -95,10 +100,7 @@ def _second(plan: Plan, progress: Progress) -> int:
     return max(100, int(float(f"{min(found, plan.n_live / 2):.1g}")))
 
 
-def _streams(spark: object, plan: Plan, batch: int, folder: Path, progress: Progress) -> Iterator[Row]:
-    from pyspark.sql import SparkSession
-
-    assert isinstance(spark, SparkSession)
+def _streams(spark: "SparkSession", plan: Plan, batch: int, folder: Path, progress: Progress) -> Iterator[Row]:
     for n_zones in plan.zones:
         progress(f"throughput, {zones_of(n_zones)}, batches of {batch:,}")
         course = plan.course(batch, plan.n_batches)
@@ -115,8 +117,6 @@ def _streams(spark: object, plan: Plan, batch: int, folder: Path, progress: Prog
 
 
 def _costs(plan: Plan, folder: Path, progress: Progress) -> Iterator[Row]:
-    from skyband.bench.pipeline_cost import state_rows
-
     for n in plan.state_rows:
         progress(f"cost of state, {n:,} rows a batch")
         place = folder / f"state-{n}"
@@ -124,71 +124,129 @@ def _costs(plan: Plan, folder: Path, progress: Progress) -> Iterator[Row]:
         yield from state_rows(plan.course(n, plan.n_states), place, plan.given(batch=n))
 
 
-def begin(spark: object, plan: Plan, n_subscriptions: int, folder: Path, progress: Progress) -> Path:
-    """The configuration of a pipeline that has state, and a batch to go on with."""
-    from pyspark.sql import SparkSession
+def _begin(spark: "SparkSession", plan: Plan, n: int, folder: Path, progress: Progress) -> Path:
+    from skyband.bench.pipeline_process import begin
 
-    assert isinstance(spark, SparkSession)
-    progress(f"state to recover, {n_subscriptions:,} subscriptions")
-    course = plan.course(plan.at_low_rate, 3, n_subscriptions)
-    flow = Ours(spark, folder, course, 1, "parquet")
-    for texts in course.batch_texts[:2]:
-        flow.feed("publications", texts)
-    flow.pipeline.stop()
-    flow.append("publications", course.batch_texts[2])
-    flow.inlet.close()
-    return folder / "pipeline.yaml"
+    progress(f"state to recover, {n:,} subscriptions")
+    return begin(spark, plan.course(plan.at_low_rate, 3, n), folder)
 
 
-def recovered(given: dict[str, object], configuration: Path) -> Row:
-    """A row with how long a new process takes to go on with a pipeline."""
-    from skyband.bench.pipeline_recovery import recover
+def recovery(plan: Plan, progress: Progress) -> Iterator[Row]:
+    """A state of each size is made by a pipeline, and then gone on with in a new process."""
+    from skyband.bench.pipeline_process import recovered
 
-    found = recover(configuration)
-    measures = {"ready_s": found["ready_s"], "rebuilt_s": sum(found["parts"].values())}
-    measures |= {f"rebuilt_s.{who}": seconds for who, seconds in found["parts"].items()}
-    return measured(
-        f"recovery, {given['n_subscriptions']:,}", "new process", given, [int(found["delivered_s"] * 1e9)], 1, measures
-    )
-
-
-def _each(row: Row, first: Row) -> str:
-    return number(1e9 / ns_per_operation(row)) if row["contest"].startswith(("throughput", "shapes")) else ""
-
-
-def _median(row: Row, first: Row) -> str:
-    return number(ns_per_operation(row) * row["n_operations"] / 1e6)
+    missing = why_missing()
+    if missing is not None:
+        yield skipped("recovery", "pipeline", plan.given(), missing)
+        return
+    for n in plan.recovery:
+        with TemporaryDirectory(prefix="skyband-bench-") as folder:
+            with session() as spark:
+                configuration = _begin(spark, plan, n, Path(folder) / "pipeline", progress)
+            progress(f"recovery of {n:,} subscriptions")
+            yield recovered(plan.given(n), configuration) | {"contest": "recovery"}
 
 
-BENCHMARK = Benchmark(
-    name="pipeline",
-    summary="The pipeline beside the bare engine: throughput, latency, state, recovery, and the two shapes of match.",
-    measure=measure,
-    columns=(
-        Column("contest", lambda row, first: row["contest"]),
-        Column("who", lambda row, first: row["algorithm"]),
-        SUBSCRIPTIONS,
-        Column("ms a batch", _median),
-        Column("ratio", ratio),
-        Column("publications a second", _each),
-        shown("of bare, by core", "per_core"),
-        shown("processor µs each", "cpu_us"),
-        shown("copies", "copies"),
-        shown("p99 ms", "p99_ms"),
-        shown("bytes", "bytes"),
-        shown("due snapshots, ms", "due_ms"),
-        shown("rebuilds", "rebuilds"),
-        shown("s after a kill", "killed_s"),
-        shown("query runs after s", "ready_s"),
-        shown("rebuilt in s", "rebuilt_s"),
-    ),
-    plots=(
-        plot(
-            "core",
-            "Pipeline beside the bare engine",
-            "n_zones",
-            "per_core",
-            "throughput of bare, by core",
+class Load(NamedTuple):
+    """Subscriptions, live publications, batches of about a second of the bare engine's work, and numbers of zones."""
+
+    n_subscriptions: int
+    n_live: int
+    n_batches: int
+    zones: tuple[int, ...]
+    shrink: int = 50
+    k: int = 20
+
+
+def under_load(load: Load, progress: Progress) -> Iterator[Row]:
+    """The throughput of the engine alone and of pipelines, for each number of zones."""
+    n, n_live, n_batches, zones, shrink, k = load
+    given = {"n_subscriptions": n, "n_live": n_live, "k": k, "shrink": shrink}
+    missing = why_missing()
+    if missing is not None:
+        yield skipped("throughput", "pipeline", given, missing)
+        return
+    progress("how many publications are a second of work")
+    found = rate(n, n_live, max(n_live // 20, 10), shrink, k)
+    batch = max(10, int(float(f"{min(found, n_live / 2):.1g}")))
+    with TemporaryDirectory(prefix="skyband-bench-") as folder, session() as spark:
+        for n_zones in zones:
+            progress(f"throughput, {zones_of(n_zones)}, batches of {batch:,}")
+            course = Course(n, n_live, batch, n_batches, shrink, k)
+            yield from throughput(spark, Path(folder) / str(n_zones), course, n_zones, given | {"batch": batch})
+
+
+READY, REBUILT = shown("query runs after s", "ready_s"), shown("rebuilt in s", "rebuilt_s")
+
+
+def _first_batch(row: Row) -> str:
+    return f"{row['latencies'][0] / 1e9:.3g}" if row["latencies"] else ""
+
+
+def _each(row: Row) -> str:
+    return number(each_second(row)) if row["contest"].startswith(("throughput", "shapes")) else ""
+
+
+THROUGHPUT = (
+    described("contest", lambda row: str(row["contest"])),
+    algorithm("who"),
+    SUBSCRIPTIONS,
+    computed("ms a batch", lambda row: ns_per_operation(row) * row["n_operations"] / 1e6),
+    RATIO,
+    described("publications a second", _each),
+    shown("of bare, by core", "per_core"),
+    shown("processor µs each", "cpu_us"),
+    shown("copies", "copies"),
+)
+BY_CORE = plot("core", "Pipeline beside the bare engine", "n_zones", "per_core", "throughput of bare, by core")
+
+EXPERIMENTS: tuple[AnyExperiment, ...] = (
+    Experiment(
+        name="pipeline",
+        summary="The pipeline beside the bare engine: "
+        "throughput, latency, state, recovery, and the two shapes of match.",
+        scales=PLANS,
+        sweep=whole,
+        measure=everything,
+        columns=(
+            *THROUGHPUT,
+            shown("p99 ms", "p99_ms"),
+            shown("bytes", "bytes"),
+            shown("due snapshots, ms", "due_ms"),
+            shown("rebuilds", "rebuilds"),
+            shown("s after a kill", "killed_s"),
+            READY,
+            REBUILT,
         ),
+        plots=(BY_CORE,),
+    ),
+    Experiment(
+        name="pipeline-recovery",
+        summary="From the start of a new process with state on disk to its first delivered batch, "
+        "as subscriptions grow.",
+        scales=PLANS,
+        sweep=whole,
+        measure=recovery,
+        columns=(
+            SUBSCRIPTIONS,
+            described("s to the first batch", _first_batch),
+            RATIO,
+            READY,
+            REBUILT,
+        ),
+        plots=(plot("rebuilt", "Rebuilding router and zone", "n_subscriptions", "rebuilt_s", "seconds"),),
+    ),
+    Experiment(
+        name="pipeline-throughput",
+        summary="The pipeline beside the bare engine with 100,000 subscriptions and micro-batches of about a second.",
+        scales={
+            "toy": Load(20, 30, 2, (1,), shrink=10_000),
+            "small": Load(100_000, 20_000, 6, (1, 2)),
+            "full": Load(100_000, 50_000, 16, (1, 2, 4)),
+        },
+        sweep=whole,
+        measure=under_load,
+        columns=THROUGHPUT,
+        plots=(BY_CORE,),
     ),
 )

@@ -127,11 +127,11 @@ def _frames(config: "Config") -> dict[str, Any]:
 
     spark, shape = session_for(config), _shape(config)
     raw = [
-        read_source(spark, noun, endpoint, stream=False, max_rows=None)
+        read_source(spark, noun, endpoint, stream=False, max_rows=None, packed=True)
         for noun, endpoint in (("subscriptions", config.subscriptions), ("publications", config.publications))
     ]
     folder = str(config.state)
-    prepared = stages.prepare_parcels(raw[0].unionByName(raw[1]), folder).coalesce(1)
+    prepared = stages.prepare_parcels(raw[0].unionByName(raw[1], allowMissingColumns=True), folder).coalesce(1)
     jobs = [Job(folder, who, 0, -1, None) for who in (ROUTER, *(f"zone-{zone}" for zone in range(shape.n_zones)))]
     routed = spark.createDataFrame([], stages.spark_schema(PARCELS))
     return {

@@ -21,7 +21,8 @@ from skyband.pipeline.kafka import add_kafka
 from skyband.pipeline.sink.kafka_progress import Progress, note, read_progress
 from skyband.pipeline.sink.kafka_topic import Offsets, Topic
 from skyband.pipeline.sink.sink import SinkFailed, Staged
-from skyband.table.write import ENCODER, json_rows
+from skyband.table.json_object import ENCODER
+from skyband.table.write import json_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

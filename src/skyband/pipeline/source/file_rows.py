@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from skyband.kernels.array import Int64s
-from skyband.pipeline.source.json_rows import json_rows
+from skyband.pipeline.source.typed_rows import FORM, PARCEL, plain, to_parcel
 from skyband.table.csv_file import read_csv
+from skyband.table.json_object import json_objects
 from skyband.table.reject import LONGEST_VALUE, UnreadableFile
 
 ROWS_AT_ONCE = 10_000
@@ -31,42 +32,60 @@ NOT_TEXT = "\ufdd0"
 SCHEMA = pa.schema([("offset", pa.int64()), ("form", pa.string()), ("value", pa.string())])
 # The schema of `skyband.pipeline.state.spec`, without all that comes with it: workers import this module.
 RAW = pa.schema([("noun", pa.string()), ("origin", pa.string()), *SCHEMA])
+PACKED = pa.schema([*RAW, (PARCEL, pa.binary())])
 
 
 class _Rows(NamedTuple):
-    """Some rows: their numbers and what they say."""
+    """Some rows: their numbers and what they say, each by its value or all by one parcel."""
 
     numbers: Int64s
     values: pa.StringArray
     form: str = "json"
+    parcel: bytes | None = None
+
+    def columns(self, packed: bool) -> list[pa.Array]:
+        """The raw rows, with a column for parcels where they may come packed."""
+        numbers, values = self.numbers, self.values
+        if self.parcel is not None:
+            numbers, values = numbers[:1], pa.nulls(1, pa.string())
+        columns = [pa.array(numbers), pa.repeat(pa.scalar(self.form), len(numbers)), values]
+        parcels = pa.repeat(pa.scalar(self.parcel, pa.binary()), len(numbers))
+        return [*columns, parcels] if packed else columns
 
 
-def read_files(batches: Iterable[pa.RecordBatch], noun: str, folder: str, format: str) -> Iterator[pa.RecordBatch]:
+def read_files(
+    batches: Iterable[pa.RecordBatch], noun: str, folder: str, format: str, packed: bool = False
+) -> Iterator[pa.RecordBatch]:
     """The raw rows of the files that are named by the rows of some batches."""
+    schema = PACKED if packed else RAW
     for batch in batches:
         for listed in batch.column(0).to_pylist():
             path = Path(listed.removeprefix("file:"))
             origin = Path(os.path.relpath(path, folder)).as_posix()
-            for rows in file_rows(path, format):
+            for rows in file_rows(path, format, packed):
                 constants = [pa.repeat(pa.scalar(text), rows.num_rows) for text in (noun, origin)]
-                yield pa.RecordBatch.from_arrays([*constants, *rows.columns], schema=RAW)
+                yield pa.RecordBatch.from_arrays([*constants, *rows.columns], schema=schema)
 
 
-def file_rows(path: Path, format: str) -> Iterator[pa.RecordBatch]:
-    """The rows of a file in batches of `SCHEMA`; only what the operating system refuses is an error."""
-    last = 0
+def file_rows(path: Path, format: str, packed: bool = False) -> Iterator[pa.RecordBatch]:
+    """The rows of a file in batches of `SCHEMA`; only what the operating system refuses is an error.
+
+    Where they may come `packed`, there is a column for parcels too, see `skyband.pipeline.source.typed_rows`.
+    """
+    schema = pa.schema([*SCHEMA, (PARCEL, pa.binary())]) if packed else SCHEMA
+    last, reader = 0, _typed_parquet if packed and format == "parquet" else READERS[format]
     try:
-        for rows in READERS[format](path):
+        for rows in reader(path):
             if len(rows.numbers):
                 last = int(rows.numbers[-1])
-                form = pa.repeat(pa.scalar(rows.form), len(rows.numbers))
-                yield pa.RecordBatch.from_arrays([pa.array(rows.numbers), form, rows.values], schema=SCHEMA)
+                yield pa.RecordBatch.from_arrays(rows.columns(packed), schema=schema)
     except (pa.ArrowException, EOFError, zlib.error, UnreadableFile, OSError) as error:
         # What is wrong with the content has no error number, and is the same however often it is read.
         if isinstance(error, OSError) and error.errno is not None:
             raise
         told = bad(f"the file cannot be read after row {last}: {' '.join(str(error).split())}")
-        yield pa.RecordBatch.from_arrays([pa.array([last + 1]), pa.array(["json"]), pa.array([told])], schema=SCHEMA)
+        rest = _Rows(np.array([last + 1]), pa.array([told]))
+        yield pa.RecordBatch.from_arrays(rest.columns(packed), schema=schema)
 
 
 def bad(text: str) -> str:
@@ -78,7 +97,19 @@ def _parquet(path: Path) -> Iterator[_Rows]:
     first = 1
     with pa.parquet.ParquetFile(path) as file:
         for batch in file.iter_batches(ROWS_AT_ONCE):
-            yield _Rows(np.arange(first, first + batch.num_rows), json_rows(batch))
+            yield _Rows(np.arange(first, first + batch.num_rows), json_objects(batch))
+            first += batch.num_rows
+
+
+def _typed_parquet(path: Path) -> Iterator[_Rows]:
+    first = 1
+    with pa.parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(ROWS_AT_ONCE):
+            numbers, rows = np.arange(first, first + batch.num_rows), plain(batch)
+            if rows is None:
+                yield _Rows(numbers, json_objects(batch))
+            else:
+                yield _Rows(numbers, pa.nulls(0, pa.string()), FORM, to_parcel(rows))
             first += batch.num_rows
 
 
@@ -115,7 +146,7 @@ def _csv(path: Path) -> Iterator[_Rows]:
         data = _with_bad_bytes_marked(file.read())
     reading = read_csv(data, path.name)
     table = reading.table
-    values, numbers = json_rows(table), reading.row_numbers
+    values, numbers = json_objects(table), reading.row_numbers
     unreadable = {reject.row: bad(f"{reject.reason}: {reject.value}") for reject in reading.rejects}
     if NOT_TEXT.encode() in data:
         spoilt = pc.match_substring(values, NOT_TEXT).to_numpy(zero_copy_only=False)

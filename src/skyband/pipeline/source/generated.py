@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from skyband.kernels.array import Int64s
 from skyband.pipeline.source.file_rows import RAW
-from skyband.pipeline.source.json_rows import json_rows
+from skyband.table.json_object import json_objects
 from skyband.workload import recipe_of, recipes
 from skyband.workload.clock import MINUTE
 from skyband.workload.seed import CHUNK
@@ -95,4 +95,4 @@ def _chunk(maker: Maker, noun: str, number: int) -> pa.StringArray:
         columns = {"id": ids(maker.options, "s", rows), "k": repeated(maker.options.k, CHUNK)}
     else:
         columns = {"id": ids(maker.options, "p", rows), "ts": pa.array(maker.options.start + rows * maker.gap_us)}
-    return json_rows(pa.table(columns | content))
+    return json_objects(pa.table(columns | content))

@@ -18,6 +18,7 @@ from skyband.pipeline.options import Option, check_options
 from skyband.pipeline.source.file_rows import BAD, read_files
 from skyband.pipeline.source.generated import Maker, generate, make_maker
 from skyband.pipeline.source.sampling import bytes_per_row
+from skyband.pipeline.source.typed_rows import PARCEL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,6 +47,7 @@ class _Place(NamedTuple):
     endpoint: Endpoint
     stream: bool
     max_rows: int | None
+    packed: bool = False
 
     def option(self, name: str) -> Any:
         """The value of an option, None if it is not given."""
@@ -96,16 +98,19 @@ SOURCES: dict[str, SourceKind] = {
 }
 
 
-def read_source(spark: SparkSession, noun: str, endpoint: Endpoint, *, stream: bool, max_rows: int | None) -> DataFrame:
+def read_source(
+    spark: SparkSession, noun: str, endpoint: Endpoint, *, stream: bool, max_rows: int | None, packed: bool = False
+) -> DataFrame:
     """The raw rows of a source, as a stream or all that are there now.
 
     `max_rows` bounds a micro-batch. Files are never divided: a batch takes as many as hold about so many rows, and at
-    least one.
+    least one. With `packed`, a source with types may give many rows as one, see `skyband.pipeline.source.typed_rows`:
+    that is quicker, and nothing for whoever counts or samples rows.
     """
     check_source(noun, endpoint)
     if max_rows is not None and max_rows < 1:
         raise ValueError(f"max_rows is a number from 1 up, not {max_rows}.")
-    return _READERS[endpoint.format](_Place(spark, noun, endpoint, stream, max_rows))
+    return _READERS[endpoint.format](_Place(spark, noun, endpoint, stream, max_rows, packed))
 
 
 def check_source(noun: str, endpoint: Endpoint) -> None:
@@ -152,7 +157,9 @@ def _files(place: _Place) -> DataFrame:
             options["maxBytesPerTrigger"] = max(1, round(place.max_rows * bytes_per_row(Path(folder), format, glob)))
     # Spark keeps account of the files, and our own readers read them: only they number the rows.
     listed: DataFrame = place.reader("binaryFile").options(**options).schema(_FILES).load(folder).select("path")
-    return listed.mapInArrow(partial(read_files, noun=place.noun, folder=folder, format=format), _RAW)
+    packed = place.packed and format == "parquet"
+    read = partial(read_files, noun=place.noun, folder=folder, format=format, packed=packed)
+    return listed.mapInArrow(read, f"{_RAW}, {PARCEL} binary" if packed else _RAW)
 
 
 def _log(place: _Place) -> DataFrame:

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from skyband.table.write import ENCODER
+from skyband.table.json_object import ENCODER
 
 DEAD = pa.schema(
     [

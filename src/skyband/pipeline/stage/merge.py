@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.contract import FAMILIES
+from skyband.kernels.ragged import ranks_of
 from skyband.pipeline.state.spec import Shape
 
 
@@ -51,8 +52,7 @@ def _best(ordered: pa.Table) -> pa.Table:
     begins = np.ones(len(ordered), np.bool_)
     begins[1:] = (events[0][1:] != events[0][:-1]) | (events[1][1:] != events[1][:-1])
     starts = np.flatnonzero(begins)
-    lengths = np.diff(np.r_[starts, len(ordered)])
-    ranks = np.arange(1, len(ordered) + 1) - np.repeat(starts, lengths)
+    ranks = 1 + ranks_of(np.diff(starts, append=len(ordered)))
     place = ordered.schema.get_field_index("rank")
     ranked = ordered.set_column(place, ordered.schema.field(place), pa.array(ranks, pa.int32()))
     return ranked.filter(pa.array(ranks <= ordered["turn"].to_numpy()))

@@ -5,6 +5,7 @@ Rows are judged one by one, in whatever chunks they come: which other rows are i
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,13 @@ import pyarrow.compute as pc
 
 from skyband.contract.family import FAMILIES, Parse
 from skyband.kernels.array import Bools, Int64s
-from skyband.pipeline.state.spec import OPS, Shape
+from skyband.kernels.ragged import ranks_of
+from skyband.pipeline.source.typed_rows import FORM, PARCEL, from_parcel
+from skyband.pipeline.state.spec import OPS, RAW, Shape
 from skyband.table import Settings, WindowKind
 from skyband.table.cell import marked
 from skyband.table.identity import INTEGER_TEXT
+from skyband.table.json_object import json_objects
 from skyband.table.sieve import Sieve
 from skyband.table.text_file import Reading, read_ndjson, table_of_rows
 from skyband.table.typed import restated
@@ -64,6 +68,44 @@ def prepare_rows(raw: pa.Table, shape: Shape) -> pa.Table:
                     else:
                         good.append(part)
     return _assembled(raw, good, faults, shape)
+
+
+def prepare_packed(raw: pa.Table, shape: Shape) -> Iterator[pa.Table]:
+    """Typed rows for raw ones, of which some may stand for many rows: those are typed already, and only checked."""
+    if PARCEL not in raw.column_names:
+        yield prepare_rows(raw.cast(RAW), shape)
+        return
+    is_packed = pc.equal(raw["form"], FORM)
+    alone = raw.filter(pc.invert(is_packed)).select(RAW.names).cast(RAW)
+    if len(alone):
+        yield prepare_rows(alone, shape)
+    packed = raw.filter(is_packed)
+    places = (packed[name].to_pylist() for name in ("noun", "origin", "offset"))
+    for noun, origin, first, parcel in zip(*places, packed[PARCEL], strict=True):
+        yield _prepare_typed(from_parcel(parcel), noun, origin, first, shape)
+
+
+def _prepare_typed(rows: pa.Table, noun: str, origin: str, first: int, shape: Shape) -> pa.Table:
+    """Typed rows; those that are not good are judged again as JSON objects, which then say what is wrong with them."""
+    judged = _subscribed if noun == "subscriptions" else _published
+    places = np.arange(len(rows))
+    good = [part for part in judged(rows, places, shape) if isinstance(part, Good)]
+    labelled = partial(_labelled, noun, origin, first)
+    found = _assembled(labelled(places, pa.nulls(len(rows), pa.string())), good, [], shape)
+    bad = np.setdiff1d(places, np.concatenate([places[:0], *(part.places for part in good)]))
+    if not len(bad):
+        return found
+    again = prepare_rows(labelled(bad, json_objects(rows.take(pa.array(bad)))), shape)
+    kept = np.setdiff1d(places, bad)
+    order = np.argsort(np.concatenate([kept, bad]))
+    return pa.concat_tables([found.take(pa.array(kept)), again]).take(pa.array(order))
+
+
+def _labelled(noun: str, origin: str, first: int, places: Int64s, texts: pa.Array) -> pa.Table:
+    """Raw rows with these texts, at these places after the first."""
+    n = len(places)
+    labels = [pa.repeat(pa.scalar(text), n) for text in (noun, origin)]
+    return pa.Table.from_arrays([*labels, pa.array(first + places), pa.repeat(pa.scalar("json"), n), texts], schema=RAW)
 
 
 def _halved(values: pa.Array) -> Bools:
@@ -240,7 +282,7 @@ def rounds(ids: pa.Array, kept: Int64s, unique: bool) -> Iterator[Int64s]:
     sorted_codes = codes.indices.to_numpy(zero_copy_only=False)[order]
     starts = np.flatnonzero(np.r_[True, sorted_codes[1:] != sorted_codes[:-1]])
     nth = np.empty(len(kept), np.int64)
-    nth[order] = np.arange(len(kept)) - np.repeat(starts, np.diff(np.r_[starts, len(kept)]))
+    nth[order] = ranks_of(np.diff(starts, append=len(kept)))
     for number in range(int(nth.max()) + 1):
         yield kept[nth == number]
 

@@ -17,12 +17,12 @@ import pyarrow.feather as feather
 
 from skyband.pipeline.stage.ipc import packed, unpacked
 from skyband.pipeline.stage.merge import merged
-from skyband.pipeline.stage.prepare import prepare_rows
+from skyband.pipeline.stage.prepare import prepare_packed
 from skyband.pipeline.stage.router import NOWHERE, Router, Routing
 from skyband.pipeline.stage.zone import Answer, Zone
 from skyband.pipeline.state.folder import ROUTER, State, read_log, write_log, write_parquet, write_text
 from skyband.pipeline.state.snapshot import load_router, load_zone, save_router, save_zone
-from skyband.pipeline.state.spec import RAW, Shape
+from skyband.pipeline.state.spec import Shape
 from skyband.table.scalar import texts
 from skyband.table.sieve import Sieve
 from skyband.table.text_file import read_ndjson
@@ -96,15 +96,16 @@ def prepare_as(batches: Iterator[pa.RecordBatch], shape: Shape) -> Iterator[pa.R
     """Typed rows for raw ones, where there is no state yet."""
     for batch in batches:
         if batch.num_rows:
-            yield from prepare_rows(pa.Table.from_batches([batch]).cast(RAW), shape).to_batches()
+            for rows in prepare_packed(pa.Table.from_batches([batch]), shape):
+                yield from rows.to_batches()
 
 
 def prepare_parcels(batches: Iterator[pa.RecordBatch], state: str) -> Iterator[pa.RecordBatch]:
     """Typed rows for raw ones, in parcels for the router."""
     for batch in batches:
         if batch.num_rows:
-            rows = pa.Table.from_batches([batch]).cast(RAW)
-            yield packed(NOWHERE, prepare_rows(rows, shape_of(state)))
+            for rows in prepare_packed(pa.Table.from_batches([batch]), shape_of(state)):
+                yield packed(NOWHERE, rows)
 
 
 def documents(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.contract import AnyEngine
+from skyband.contract import AnyEngine, check
 from skyband.contract.family import FAMILIES
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.pipeline.stage.prepare import rounds
 from skyband.pipeline.stage.structs import unfolded, whole
 from skyband.pipeline.state.spec import Shape
-from skyband.table import WindowKind
+from skyband.table import WindowKind, read_table
 from skyband.zoning import Interest, interest
 
 Id = int | str
@@ -90,8 +90,10 @@ class Zone:
         if not FAMILIES[self.shape.family].answers_stand:
             yield self._matches(batch, said, places)
         elif self.shape.granularity == "publication" and self.shape.n_zones > 1:
-            for place in range(len(said)):
-                changes = self.engine.publish(unfolded(said.slice(place, 1)))
+            checked = check(self.shape.family, "publications", read_table(unfolded(said)), self.engine.settings)
+            self.engine.rejects += checked.rejects
+            for place in range(len(checked)):
+                changes = self.engine.publish(checked.slice(place, 1))
                 yield self._keyed(batch, changes, PUBLISHED + places[place])
         elif self.shape.granularity == "publication":
             # One zone has all the rows, and they are in order as they are.

@@ -18,7 +18,7 @@ from skyband.zoning import Zoning
 ID_TYPES = {"text": pa.string(), "integers": pa.int64()}
 OPS = ("subscribe", "unsubscribe", "resize", "advance")
 
-# What a source yields; see docs/pipeline.md.
+# What a source yields; see docs/pipeline.md, and `skyband.pipeline.source.typed_rows` for many rows in one.
 RAW = pa.schema(
     [
         ("noun", pa.string()),

@@ -1,6 +1,6 @@
 """Questions to a tree of objects, points (x1 .. xd, y), about those in a box that rank before a pair of y and tie.
 
-And two to any tree: the box around everything, and whether a box holds more than so many.
+And one to any tree: the box around everything.
 
 A walk keeps a stack of nodes with the best that anything below them can be, the best on top, and leaves off those that
 are no better than what has been found. So it costs about as many nodes as what is asked for lies in.
@@ -60,16 +60,11 @@ def make_walk(most: int) -> Walk:
 
 
 @inlined
-def _meets(lows: Floats, highs: Floats, i: int, low: Floats, high: Floats) -> bool:
-    for j in range(len(low)):
-        if not (lows[j, i] <= high[j] and highs[j, i] >= low[j]):
+def _touches(lows: Floats, highs: Floats, i: int, asked: Asked) -> bool:
+    for j in range(len(asked.low)):
+        if not (lows[j, i] <= asked.high[j] and highs[j, i] >= asked.low[j]):
             return False
     return True
-
-
-@inlined
-def _touches(lows: Floats, highs: Floats, i: int, asked: Asked) -> bool:
-    return _meets(lows, highs, i, asked.low, asked.high)
 
 
 @inlined
@@ -107,6 +102,13 @@ def _note(walk: Walk, n: int, most: int, slot: int, value: float, tie: Int64s) -
 
 
 @inlined
+def _begin(trees: Trees, walk: Walk) -> int:
+    """Put the root on the stack, if there is one; returns how many nodes are on it."""
+    walk.node[0], walk.level[0], walk.bound[0] = trees.root[0], trees.height[0], -np.inf
+    return 1 if trees.height[0] >= 0 else 0
+
+
+@inlined
 def _push(walk: Walk, start: int, top: int, node: int, level: int, bound: float) -> None:
     """Put a node among those from `start` to `top` on the stack, of which the best is on top."""
     at = top
@@ -122,10 +124,7 @@ def best(field: Field, asked: Asked, by: int, before: float, before_tie: int, mo
     trees, tie, d = field.trees, field.tie, len(asked.inner_low)
     leaves, inners = trees.leaves, trees.inners
     asked.high[d] = min(asked.high[d], before)
-    if trees.height[0] < 0:
-        return 0
-    n, top = 0, 1
-    walk.node[0], walk.level[0], walk.bound[0] = trees.root[0], trees.height[0], -np.inf
+    n, top = 0, _begin(trees, walk)
     while top > 0:
         top -= 1
         node, level = walk.node[top], walk.level[top]
@@ -158,10 +157,7 @@ def first_above(field: Field, asked: Asked, by: int, above_tie: int, before: flo
     trees, tie, d = field.trees, field.tie, len(asked.inner_low)
     leaves, inners = trees.leaves, trees.inners
     asked.high[d] = min(asked.high[d], before)
-    if trees.height[0] < 0:
-        return -1
-    found, found_tie, least, top = -1, LAST, np.inf, 1
-    walk.node[0], walk.level[0], walk.bound[0] = trees.root[0], trees.height[0], -np.inf
+    found, found_tie, least, top = -1, LAST, np.inf, _begin(trees, walk)
     while top > 0:
         top -= 1
         node, level = walk.node[top], walk.level[top]
@@ -196,39 +192,3 @@ def surround(trees: Trees, t: int, low: Floats, high: Floats) -> None:
         low[j], high[j] = np.inf, -np.inf
         for i in range(trees.leaves.length[root] if is_leaf else trees.inners.length[root]):
             low[j], high[j] = min(low[j], lows[j, i]), max(high[j], highs[j, i])
-
-
-@inlined
-def _lies_in(lows: Floats, highs: Floats, i: int, low: Floats, high: Floats) -> bool:
-    for j in range(len(low)):
-        if not (lows[j, i] >= low[j] and highs[j, i] <= high[j]):
-            return False
-    return True
-
-
-@kernel
-def holds_more(trees: Trees, t: int, low: Floats, high: Floats, most: int, walk: Walk) -> bool:
-    """Whether there are more than so many points in a box; stops as soon as that is known."""
-    leaves, inners = trees.leaves, trees.inners
-    if trees.height[t] < 0:
-        return False
-    n, top = 0, 1
-    walk.node[0], walk.level[0] = trees.root[t], trees.height[t]
-    while top > 0 and n <= most:
-        top -= 1
-        node, level = walk.node[top], walk.level[top]
-        if level == 0:
-            lows = leaves.low[node]
-            for i in range(leaves.length[node]):
-                n += _meets(lows, lows, i, low, high)
-        else:
-            lows, highs = inners.low[node], inners.high[node]
-            for i in range(inners.length[node]):
-                if not _meets(lows, highs, i, low, high):
-                    continue
-                if _lies_in(lows, highs, i, low, high):
-                    n += inners.below[node, i]
-                else:
-                    walk.node[top], walk.level[top] = inners.child[node, i], level - 1
-                    top += 1
-    return n > most

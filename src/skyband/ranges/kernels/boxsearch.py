@@ -29,12 +29,45 @@ def _highest(bits: int) -> int:
 
 
 @inlined
-def _starts(trees: Trees, t: int, low: Floats, high: Floats) -> bool:
-    """Whether there is anything to be walked through."""
+def _enter(trees: Trees, t: int, low: Floats, high: Floats) -> int:
+    """The root, where a walk through a box begins; or -1 if there is nothing to walk through."""
     for j in range(len(low)):
         if low[j] > high[j]:
-            return False
-    return trees.height[t] >= 0
+            return -1
+    return trees.root[t] if trees.height[t] >= 0 else -1
+
+
+@inlined
+def _leave(trees: Trees, level: int, node: int, entries: int) -> None:
+    """Leave an inner node, and note the entries of it that are to be looked at."""
+    trees.path[NODE, level], trees.path[REST, level] = node, entries
+
+
+@inlined
+def _climb(trees: Trees, level: int, height: int) -> int:
+    """The first level with entries to look at, from that of the node just left upwards; above the height if none."""
+    level = max(level, 1)
+    while level <= height and trees.path[REST, level] == 0:
+        level += 1
+    return level
+
+
+@inlined
+def _descend(trees: Trees, level: int, height: int, i: int) -> int:
+    """The node below an entry of a level, which is looked at no more; -1 above the height, where the walk is over."""
+    if level > height:
+        return -1
+    trees.path[REST, level] &= ~(1 << i)
+    return trees.inners.child[trees.path[NODE, level], i]
+
+
+@inlined
+def _next(trees: Trees, level: int, height: int, west: bool = False) -> tuple[int, int]:
+    """The node that comes after the one just left, and its level: below the first entry left over, or the last one."""
+    level = _climb(trees, level, height)
+    rest = trees.path[REST, level]
+    node = _descend(trees, level, height, 0 if level > height else _highest(rest) if west else _lowest(rest))
+    return node, level - 1
 
 
 @inlined
@@ -101,10 +134,10 @@ def _merge(
 
 
 @inlined
-def _is_known(
-    i: int, lows: Floats, highs: Floats, low: Floats, high: Floats, out_low: Floats, out_high: Floats
-) -> bool:
-    """Whether the part of an entry that is in one box lies in the other."""
+def _is_known(trees: Trees, level: int, i: int, low: Floats, high: Floats, out_low: Floats, out_high: Floats) -> bool:
+    """Whether the part of an entry of a level that is in one box lies in the other."""
+    above = trees.path[NODE, level]
+    lows, highs = trees.inners.low[above], trees.inners.high[above]
     for j in range(len(low)):
         if max(lows[j, i], low[j]) < out_low[j] or min(highs[j, i], high[j]) > out_high[j]:
             return False
@@ -116,31 +149,27 @@ def snap(trees: Trees, t: int, low: Floats, high: Floats, out_low: Floats, out_h
     """The smallest box around everything inside a box; False if there is nothing."""
     for j in range(len(low)):
         out_low[j], out_high[j] = np.inf, -np.inf
-    if not _starts(trees, t, low, high):
-        return False
-    nodes, rests, leaves, inners = trees.path[NODE], trees.path[REST], trees.leaves, trees.inners
-    level = height = trees.height[t]
-    node = trees.root[t]
-    while level <= height:
-        if node >= 0 and level == 0:
+    node, level = _enter(trees, t, low, high), trees.height[t]
+    leaves, inners, height = trees.leaves, trees.inners, level
+    while node >= 0:
+        if level == 0:
             lows, highs = leaves.low[node], leaves.high[node]
             _merge(_touched(trees, lows, highs, low, high), lows, highs, low, high, out_low, out_high)
-            node, level = -1, 1
-        elif node >= 0:
+        else:
             lows, highs = inners.low[node], inners.high[node]
             touched = _touched(trees, lows, highs, low, high)
             within = _within(trees, lows, highs, low, high) if touched else 0
             _merge(within, lows, highs, low, high, out_low, out_high)
-            nodes[level], rests[level] = node, touched & ~within
-            node = -1
-        elif rests[level] == 0:
-            level += 1
-        else:
-            above, i = nodes[level], _lowest(rests[level])
-            rests[level] &= rests[level] - 1
-            if not _is_known(i, inners.low[above], inners.high[above], low, high, out_low, out_high):
-                node = inners.child[above, i]
-                level -= 1
+            _leave(trees, level, node, touched & ~within)
+        level, i = _climb(trees, level, height), 0
+        while level <= height:
+            i = _lowest(trees.path[REST, level])
+            if not _is_known(trees, level, i, low, high, out_low, out_high):
+                break
+            trees.path[REST, level] &= ~(1 << i)
+            level = _climb(trees, level, height)
+        node = _descend(trees, level, height, i)
+        level -= 1
     return out_low[0] <= out_high[0]
 
 
@@ -162,75 +191,52 @@ def _holds(i: int, lows: Floats, highs: Floats, low: Floats, high: Floats) -> bo
 @kernel
 def any_inside(trees: Trees, t: int, low: Floats, high: Floats) -> bool:
     """Whether there is anything in a box."""
-    if not _starts(trees, t, low, high):
-        return False
-    nodes, rests, leaves, inners = trees.path[NODE], trees.path[REST], trees.leaves, trees.inners
-    level = height = trees.height[t]
-    node = trees.root[t]
-    while level <= height:
-        if node >= 0 and level == 0:
+    node, level = _enter(trees, t, low, high), trees.height[t]
+    leaves, inners, height = trees.leaves, trees.inners, level
+    while node >= 0:
+        if level == 0:
             if _touched(trees, leaves.low[node], leaves.high[node], low, high):
                 return True
-            node, level = -1, 1
-        elif node >= 0:
-            nodes[level], rests[level] = node, _touched(trees, inners.low[node], inners.high[node], low, high)
-            touched = rests[level]
+        else:
+            touched = _touched(trees, inners.low[node], inners.high[node], low, high)
+            _leave(trees, level, node, touched)
             while touched:
                 if _holds(_lowest(touched), inners.low[node], inners.high[node], low, high):
                     return True
                 touched &= touched - 1
-            node = -1
-        elif rests[level] == 0:
-            level += 1
-        else:
-            node = inners.child[nodes[level], _lowest(rests[level])]
-            rests[level] &= rests[level] - 1
-            level -= 1
+        node, level = _next(trees, level, height)
     return False
 
 
 @kernel
-def count_inside(trees: Trees, t: int, low: Floats, high: Floats) -> int:
-    """How many items are in a box."""
-    if not _starts(trees, t, low, high):
-        return 0
-    nodes, rests, leaves, inners = trees.path[NODE], trees.path[REST], trees.leaves, trees.inners
-    level = height = trees.height[t]
-    node, n = trees.root[t], 0
-    while level <= height:
-        if node >= 0 and level == 0:
+def count_inside(trees: Trees, t: int, low: Floats, high: Floats, most: int = LAST) -> int:
+    """How many items are in a box; once they are more than `most`, no further ones need be counted."""
+    node, level = _enter(trees, t, low, high), trees.height[t]
+    leaves, inners, height, n = trees.leaves, trees.inners, level, 0
+    while node >= 0 and n <= most:
+        if level == 0:
             items = _touched(trees, leaves.low[node], leaves.high[node], low, high)
             while items:
                 items &= items - 1
                 n += 1
-            node, level = -1, 1
-        elif node >= 0:
+        else:
             touched = _touched(trees, inners.low[node], inners.high[node], low, high)
             within = _within(trees, inners.low[node], inners.high[node], low, high) if touched else 0
-            nodes[level], rests[level] = node, touched & ~within
+            _leave(trees, level, node, touched & ~within)
             while within:
                 n += inners.below[node, _lowest(within)]
                 within &= within - 1
-            node = -1
-        elif rests[level] == 0:
-            level += 1
-        else:
-            node = inners.child[nodes[level], _lowest(rests[level])]
-            rests[level] &= rests[level] - 1
-            level -= 1
+        node, level = _next(trees, level, height)
     return n
 
 
 @kernel
 def report(trees: Trees, t: int, low: Floats, high: Floats, out: Int64s, at: int) -> int:
     """Append the slots of what is in a box to `out`; returns where they end, or -1 if there is too little room."""
-    if not _starts(trees, t, low, high):
-        return at
-    nodes, rests, leaves, inners = trees.path[NODE], trees.path[REST], trees.leaves, trees.inners
-    level = height = trees.height[t]
-    node = trees.root[t]
-    while level <= height:
-        if node >= 0 and level == 0:
+    node, level = _enter(trees, t, low, high), trees.height[t]
+    leaves, inners, height = trees.leaves, trees.inners, level
+    while node >= 0:
+        if level == 0:
             items = _touched(trees, leaves.low[node], leaves.high[node], low, high)
             while items:
                 if at == len(out):
@@ -238,11 +244,10 @@ def report(trees: Trees, t: int, low: Floats, high: Floats, out: Int64s, at: int
                 out[at] = leaves.slot[node, _lowest(items)]
                 items &= items - 1
                 at += 1
-            node, level = -1, 1
-        elif node >= 0:
+        else:
             touched = _touched(trees, inners.low[node], inners.high[node], low, high)
             within = _within(trees, inners.low[node], inners.high[node], low, high) if touched and level == 1 else 0
-            nodes[level], rests[level] = node, touched & ~within
+            _leave(trees, level, node, touched & ~within)
             while within:
                 leaf = inners.child[node, _lowest(within)]
                 within &= within - 1
@@ -252,13 +257,7 @@ def report(trees: Trees, t: int, low: Floats, high: Floats, out: Int64s, at: int
                 for i in range(length):
                     out[at + i] = slots[i]
                 at += length
-            node = -1
-        elif rests[level] == 0:
-            level += 1
-        else:
-            node = inners.child[nodes[level], _lowest(rests[level])]
-            rests[level] &= rests[level] - 1
-            level -= 1
+        node, level = _next(trees, level, height)
     return at
 
 
@@ -278,14 +277,12 @@ def _least_of(entries: int, values: Floats, enough: float) -> int:
 @kernel
 def least(trees: Trees, t: int, low: Floats, high: Floats, dim: int, after: float, after_tie: int, tie: Int64s) -> int:
     """The first point in a box by its number in one dimension, then by `tie`, of those after a pair of these; or -1."""
-    if not _starts(trees, t, low, high):
-        return -1
-    nodes, rests, leaves, inners = trees.path[NODE], trees.path[REST], trees.leaves, trees.inners
+    node, level = _enter(trees, t, low, high), trees.height[t]
+    leaves, inners, height = trees.leaves, trees.inners, level
+    nodes, rests = trees.path[NODE], trees.path[REST]
     found, best, best_tie = -1, np.inf, LAST
-    level = height = trees.height[t]
-    node = trees.root[t]
-    while level <= height:
-        if node >= 0 and level == 0:
+    while node >= 0:
+        if level == 0:
             values = leaves.low[node, dim]
             _touched(trees, leaves.low[node], leaves.high[node], low, high)
             items = _between(trees, values, values, after, best)
@@ -296,23 +293,17 @@ def least(trees: Trees, t: int, low: Floats, high: Floats, dim: int, after: floa
                 is_after = value > after or tie[slot] > after_tie
                 if is_after and (value < best or (value == best and tie[slot] < best_tie)):
                     found, best, best_tie = slot, value, tie[slot]
-            node, level = -1, 1
-        elif node >= 0:
-            _touched(trees, inners.low[node], inners.high[node], low, high)
-            nodes[level] = node
-            rests[level] = _between(trees, inners.low[node, dim], inners.high[node, dim], after, best)
-            node = -1
-        elif rests[level] == 0:
-            level += 1
         else:
-            above = nodes[level]
-            i = _least_of(rests[level], inners.low[above, dim], after)
-            if inners.low[above, dim, i] > best:
-                level += 1
-            else:
-                rests[level] &= ~(1 << i)
-                node = inners.child[above, i]
-                level -= 1
+            _touched(trees, inners.low[node], inners.high[node], low, high)
+            _leave(trees, level, node, _between(trees, inners.low[node, dim], inners.high[node, dim], after, best))
+        level, i = _climb(trees, level, height), 0
+        while level <= height:
+            i = _least_of(rests[level], inners.low[nodes[level], dim], after)
+            if inners.low[nodes[level], dim, i] <= best:
+                break
+            level = _climb(trees, level + 1, height)
+        node = _descend(trees, level, height, i)
+        level -= 1
     return found
 
 
@@ -336,13 +327,10 @@ def first_k(
     Only those count whose number in one dimension, then `tie`, come before a pair of these. The key of the tree is the
     first dimension.
     """
-    if k <= 0 or not _starts(trees, t, low, high):
-        return 0
-    nodes, rests, leaves, inners = trees.path[NODE], trees.path[REST], trees.leaves, trees.inners
-    level = height = trees.height[t]
-    node, n = trees.root[t], 0
-    while level <= height:
-        if node >= 0 and level == 0:
+    node, level = _enter(trees, t, low, high) if k > 0 else -1, trees.height[t]
+    leaves, inners, height, n = trees.leaves, trees.inners, level, 0
+    while node >= 0:
+        if level == 0:
             values = leaves.low[node, dim]
             _touched(trees, leaves.low[node], leaves.high[node], low, high)
             items = _between(trees, values, values, -np.inf, before)
@@ -355,17 +343,8 @@ def first_k(
                     n += 1
                     if n == k:
                         return n
-            node, level = -1, 1
-        elif node >= 0:
-            _touched(trees, inners.low[node], inners.high[node], low, high)
-            nodes[level] = node
-            rests[level] = _between(trees, inners.low[node, dim], inners.high[node, dim], -np.inf, before)
-            node = -1
-        elif rests[level] == 0:
-            level += 1
         else:
-            i = _highest(rests[level]) if west else _lowest(rests[level])
-            rests[level] &= ~(1 << i)
-            node = inners.child[nodes[level], i]
-            level -= 1
+            _touched(trees, inners.low[node], inners.high[node], low, high)
+            _leave(trees, level, node, _between(trees, inners.low[node, dim], inners.high[node, dim], -np.inf, before))
+        node, level = _next(trees, level, height, west)
     return n

@@ -15,7 +15,7 @@ import numpy as np
 
 from skyband.kernels.array import Int64s
 from skyband.kernels.compile import inlined, kernel
-from skyband.kernels.slots import grown
+from skyband.kernels.growth import grown
 
 NOBODY = 0
 FEWEST = 64

@@ -9,7 +9,6 @@ import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
-from skyband.ranges.kernels.boxrank import Walk, holds_more, make_walk
 from skyband.ranges.kernels.boxsearch import count_inside, snap
 from skyband.ranges.kernels.boxtree import Trees
 from skyband.ranges.kernels.message import Messages
@@ -37,12 +36,11 @@ class Scrap(NamedTuple):
 
     low: Floats
     high: Floats
-    walk: Walk
 
 
 def make_scrap(dims: int) -> Scrap:
     """Scratch for subscriptions to objects in `dims` dimensions."""
-    return Scrap(np.zeros(2 * dims), np.zeros(2 * dims), make_walk(1))
+    return Scrap(np.zeros(2 * dims), np.zeros(2 * dims))
 
 
 def make_mosaic(room: int, dims: int) -> Mosaic:
@@ -92,7 +90,7 @@ def _join(mosaic: Mosaic, subscriptions: Trees, group: int, i: int, j: int, scra
         if mosaic.size[box] < 0:
             mosaic.size[box] = count_inside(subscriptions, group, mosaic.low[box], mosaic.high[box])
         both += mosaic.size[box]
-    if holds_more(subscriptions, group, low, high, both, scrap.walk):
+    if count_inside(subscriptions, group, low, high, both) > both:
         return False
     mosaic.size[i] = both
     for side in range(len(low)):

@@ -20,8 +20,8 @@ from skyband.topk.kernels.buffer import (
     Told,
     find_item,
     has_room,
-    haunt,
     insert,
+    note_lost,
     remove_at,
     settle,
 )
@@ -117,7 +117,7 @@ def _update_row(
         remove_at(buffers, slot, position)
     kept = taken and insert(buffers, slot, y, object, mark, Stamps(objects.label, 0), False, step, ghosts)
     if mark and alive and not kept:
-        haunt(ghosts, step, slot, object)
+        note_lost(ghosts, step, slot, object)
 
 
 @kernel

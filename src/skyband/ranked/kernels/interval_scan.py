@@ -13,6 +13,7 @@ import numpy as np
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.heap import Heap, heap_push, heap_sort
+from skyband.kernels.ragged import starts_of
 from skyband.kernels.slots import BLOCK
 from skyband.ranked.kernels.fitting import UNMATCHED, Rule, score_parts
 from skyband.ranked.kernels.parts import Parts
@@ -69,8 +70,7 @@ class Found(NamedTuple):
 
 def make_found(ks: Int64s) -> Found:
     """Room for so many slots an event."""
-    start = np.cumsum(ks) - ks
-    return Found(start, np.zeros(len(ks), np.int64), np.zeros(ks.sum(), np.int64), np.zeros(ks.sum()))
+    return Found(starts_of(ks), np.zeros(len(ks), np.int64), np.zeros(ks.sum(), np.int64), np.zeros(ks.sum()))
 
 
 @kernel

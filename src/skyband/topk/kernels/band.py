@@ -18,7 +18,7 @@ import numpy as np
 from skyband.kernels.array import Bools, Floats, Int32s, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.topk.kernels.buffer import ENTER, LEAVE, Told, sort_told, tell
-from skyband.topk.kernels.deliveries import Memory, remember
+from skyband.topk.kernels.deliveries import DeliverySet, remember
 
 MEMBER = 1
 DELIVERED = 2
@@ -276,7 +276,7 @@ def insert(
     item: int,
     recency: Recency,
     departed: Departed,
-    memory: Memory,
+    deliveries: DeliverySet,
     turn: int,
 ) -> int:
     """Offer a candidate to a row of the `capacity` best, or, where that is 0, to one that evicts by dominance.
@@ -293,7 +293,7 @@ def insert(
     if position >= 0 and bands.head[slot, SIZE] > capacity:
         last = bands.head[slot, START] + capacity
         if bands.state[last] & DELIVERED and not is_outlived(bands, slot, recency):
-            remember(memory, turn, bands.item[last])
+            remember(deliveries, turn, bands.item[last])
         drop_last(bands, slot, departed)
     return position
 
@@ -311,7 +311,7 @@ def mark_rows(bands: Bands, slots: Int64s, items: Int64s, held: Bools) -> None:
 
 
 @kernel
-def tighten(bands: Bands, slot: int, depth: int, memory: Memory, turn: int) -> None:
+def tighten(bands: Bands, slot: int, depth: int, deliveries: DeliverySet, turn: int) -> None:
     """Cut a long row to its `depth` best, and bound it there; what was delivered and is let go of is remembered.
 
     As safe as a search that looked for that many: what is better than the bound is in the row or dominated.
@@ -322,7 +322,7 @@ def tighten(bands: Bands, slot: int, depth: int, memory: Memory, turn: int) -> N
     bands.head[slot, BOUND_ITEM] = bands.item[last]
     for at in range(last + 1, start + size):
         if bands.state[at] & DELIVERED:
-            remember(memory, turn, bands.item[at])
+            remember(deliveries, turn, bands.item[at])
     bands.head[slot, SIZE] = depth
 
 

@@ -172,7 +172,7 @@ def _is_outlived(buffers: Buffers, row: int, stamps: Stamps) -> bool:
 
 
 @kernel
-def haunt(ghosts: Ghosts, step: int, row: int, item: int) -> None:
+def note_lost(ghosts: Ghosts, step: int, row: int, item: int) -> None:
     """Note that a delivered item is held by its row no longer."""
     ghost = ghosts.length[0]
     ghosts.step[ghost], ghosts.slot[ghost], ghosts.item[ghost] = step, row, item
@@ -203,7 +203,7 @@ def insert(
     start = buffers.start[row]
     if size == capacity:
         if marks[start + size - 1] & DELIVERED and not (fades and _is_outlived(buffers, row, stamps)):
-            haunt(ghosts, step, row, items[start + size - 1])
+            note_lost(ghosts, step, row, items[start + size - 1])
         remove_at(buffers, row, size - 1)
         size -= 1
     for at in range(start + size, start + position, -1):

@@ -54,8 +54,8 @@ class Lists(NamedTuple):
     capacity: Int64s
 
 
-class Interest(NamedTuple):
-    """What is kept of each slot; `centre` and `weight` are (slot, dimension)."""
+class CellIndex(NamedTuple):
+    """What the index keeps of each slot; `centre` and `weight` are (slot, dimension)."""
 
     kind: Int64s
     gate: Floats
@@ -112,10 +112,10 @@ def make_lists(cells: int) -> Lists:
     return Lists(np.zeros(0, np.int32), np.zeros(2, np.int64), *integers)
 
 
-def make_interest(dims: int) -> Interest:
+def make_cell_index(dims: int) -> CellIndex:
     """Room for no slots yet."""
     numbers, integers, vectors = np.zeros(0), np.zeros(0, np.int64), np.zeros((0, dims))
-    return Interest(integers, numbers, numbers, numbers, integers, integers, numbers, vectors, vectors)
+    return CellIndex(integers, numbers, numbers, numbers, integers, integers, numbers, vectors, vectors)
 
 
 def make_path(dims: int) -> Path:
@@ -313,12 +313,12 @@ def _drop(lists: Lists, of: int, position: int) -> int:
 
 
 @kernel
-def _set_listed(interest: Interest, slot: int, n_listed: int, lists: Lists) -> None:
+def _set_listed(cell_index: CellIndex, slot: int, n_listed: int, lists: Lists) -> None:
     """Note how many cells a slot is listed in, and move it between the lists that depend on it."""
-    kind, n_lists, place = interest.kind[slot], len(lists.start), interest.place
-    before = _extra_list(kind, interest.n_listed[slot], n_lists)
+    kind, n_lists, place = cell_index.kind[slot], len(lists.start), cell_index.place
+    before = _extra_list(kind, cell_index.n_listed[slot], n_lists)
     after = _extra_list(kind, n_listed, n_lists)
-    interest.n_listed[slot] = n_listed
+    cell_index.n_listed[slot] = n_listed
     if before == after:
         return
     if before >= 0:
@@ -335,11 +335,11 @@ def is_boundless(grid: Grid, kind: int, centre: Floats) -> bool:
 
 
 @kernel
-def _plan(grid: Grid, interest: Interest, slot: int, gate: float, path: Path, found: Found) -> int:
+def _plan(grid: Grid, cell_index: CellIndex, slot: int, gate: float, path: Path, found: Found) -> int:
     """Find the cells that come or go when the gate moves; returns how many the slot is then listed in."""
-    kind, centre, weight = interest.kind[slot], interest.centre[slot], interest.weight[slot]
-    band, n_before = found.band, max(0, interest.n_listed[slot])
-    until = interest.gate[slot] if n_before > 0 else -np.inf
+    kind, centre, weight = cell_index.kind[slot], cell_index.centre[slot], cell_index.weight[slot]
+    band, n_before = found.band, max(0, cell_index.n_listed[slot])
+    until = cell_index.gate[slot] if n_before > 0 else -np.inf
     boundless = is_boundless(grid, kind, centre)
     if boundless or gate == np.inf or gate == -np.inf:
         found.n[0] = 0
@@ -378,10 +378,10 @@ def _room_wanted(kind: int, n_before: int, n_after: int, found: Found, lists: Li
 
 
 @kernel
-def _move(grid: Grid, interest: Interest, slot: int, gate: float, lists: Lists, path: Path, found: Found) -> int:
+def _move(grid: Grid, cell_index: CellIndex, slot: int, gate: float, lists: Lists, path: Path, found: Found) -> int:
     """Set the gate and the cells of a slot; returns whether the cells changed, or NO_ROOM when nothing was done."""
-    kind, n_before, until = interest.kind[slot], interest.n_listed[slot], interest.gate[slot]
-    n_after = _plan(grid, interest, slot, gate, path, found)
+    kind, n_before, until = cell_index.kind[slot], cell_index.n_listed[slot], cell_index.gate[slot]
+    n_after = _plan(grid, cell_index, slot, gate, path, found)
     n_found, bounds, band, first = found.n[0], found.bound, found.band, _first_list(kind, lists)
     lists.end[1] = _room_wanted(kind, n_before, n_after, found, lists)
     if lists.end[0] + lists.end[1] > len(lists.pool):
@@ -394,8 +394,8 @@ def _move(grid: Grid, interest: Interest, slot: int, gate: float, lists: Lists, 
     limit = n_cells(grid) // SHARE
     if n_after == EVERYWHERE and n_found > limit:
         band[0], band[1] = nth(bounds, n_found, limit // 2), np.inf
-    interest.gate[slot], interest.inner[slot], interest.outer[slot] = gate, band[0], band[1]
-    _set_listed(interest, slot, n_after, lists)
+    cell_index.gate[slot], cell_index.inner[slot], cell_index.outer[slot] = gate, band[0], band[1]
+    _set_listed(cell_index, slot, n_after, lists)
     # Nowhere and in no cell of the grid are the same set of cells.
     return int((0 if n_before == NOWHERE else n_before) != (0 if n_after == NOWHERE else n_after))
 
@@ -406,7 +406,7 @@ def adjust(
     gates: Floats,
     done: int,
     grid: Grid,
-    interest: Interest,
+    cell_index: CellIndex,
     lists: Lists,
     path: Path,
     found: Found,
@@ -416,13 +416,13 @@ def adjust(
 
     The slots whose cells changed are added to `n_updates`.
     """
-    gate_of, inner, outer = interest.gate, interest.inner, interest.outer
+    gate_of, inner, outer = cell_index.gate, cell_index.inner, cell_index.outer
     for i in range(done, len(slots)):
         slot, gate = slots[i], gates[i]
         if inner[slot] <= gate and (gate < outer[slot] or outer[slot] == np.inf):
             gate_of[slot] = gate
             continue
-        changed = _move(grid, interest, slot, gate, lists, path, found)
+        changed = _move(grid, cell_index, slot, gate, lists, path, found)
         if changed == NO_ROOM:
             return i
         n_updates[0] += changed
@@ -454,7 +454,7 @@ def _pass_gates(
     publication: int,
     kind: int,
     slots: Int32s,
-    interest: Interest,
+    cell_index: CellIndex,
     point: Floats,
     n: int,
     into: Candidates,
@@ -464,7 +464,7 @@ def _pass_gates(
 
     The scores are those of `score_pair`, which in this loop would count references for 40 ns a slot.
     """
-    gate, centre, weight, dims = interest.gate, interest.centre, interest.weight, len(point)
+    gate, centre, weight, dims = cell_index.gate, cell_index.centre, cell_index.weight, len(point)
     into_slot, into_publication, into_directed = into.slot, into.publication, into.directed
     for i in range(len(slots)):
         slot, directed = slots[i], 0.0
@@ -481,7 +481,7 @@ def _pass_gates(
             if kind == SUM:
                 directed = -directed
             else:
-                lengths = interest.norm[slot] * contents.norm[publication]
+                lengths = cell_index.norm[slot] * contents.norm[publication]
                 directed = -(directed / lengths) if lengths > 0.0 else -0.0
         if directed <= gate[slot] and directed != np.inf:
             if n < len(into_slot):
@@ -496,7 +496,7 @@ def match(
     lo: int,
     hi: int,
     grid: Grid,
-    interest: Interest,
+    cell_index: CellIndex,
     lists: Lists,
     look: Look,
     into: Candidates,
@@ -511,7 +511,7 @@ def match(
         for i in range(len(of)):
             if length[of[i]] > 0:
                 slots = lists.pool[start[of[i]] : start[of[i]] + length[of[i]]]
-                n = _pass_gates(contents, p, i if i < KINDS else i - KINDS, slots, interest, point, n, into)
+                n = _pass_gates(contents, p, i if i < KINDS else i - KINDS, slots, cell_index, point, n, into)
                 n_scored += len(slots)
         if n > len(into.slot):
             return p
@@ -575,15 +575,15 @@ def check_lists(lists: Lists) -> None:
     assert (lists.length <= lists.capacity).all()
 
 
-def check_slot(grid: Grid, interest: Interest, lists: Lists, slot: int, listed: Int64s) -> None:
+def check_slot(grid: Grid, cell_index: CellIndex, lists: Lists, slot: int, listed: Int64s) -> None:
     """Assert the invariants of a slot that is listed in these lists, in ascending order."""
-    kind, gate, n_listed = int(interest.kind[slot]), interest.gate[slot], int(interest.n_listed[slot])
+    kind, gate, n_listed = int(cell_index.kind[slot]), cell_index.gate[slot], int(cell_index.n_listed[slot])
     limit, n_lists = int(n_cells(grid)) // SHARE, len(lists.start)
-    bounds = cell_bounds(grid, kind, interest.centre[slot], interest.weight[slot])
+    bounds = cell_bounds(grid, kind, cell_index.centre[slot], cell_index.weight[slot])
     inside = np.flatnonzero(bounds <= gate)
     extra = _extra_list(kind, n_listed, n_lists)
     if extra >= 0:
-        assert lists.pool[lists.start[extra] + interest.place[slot]] == slot
+        assert lists.pool[lists.start[extra] + cell_index.place[slot]] == slot
         assert listed[-1] == extra
         listed = listed[:-1]
     assert (n_listed == NOWHERE) == (gate == -np.inf)
@@ -591,23 +591,23 @@ def check_slot(grid: Grid, interest: Interest, lists: Lists, slot: int, listed: 
         assert len(listed) == 0
     elif n_listed == EVERYWHERE:
         assert len(listed) == 0
-        assert gate == np.inf or len(inside) > limit // 2 or is_boundless(grid, kind, interest.centre[slot])
-        assert interest.inner[slot] <= gate
-        assert interest.outer[slot] == np.inf
+        assert gate == np.inf or len(inside) > limit // 2 or is_boundless(grid, kind, cell_index.centre[slot])
+        assert cell_index.inner[slot] <= gate
+        assert cell_index.outer[slot] == np.inf
     else:
         assert n_listed == len(inside) <= limit
         assert (listed == _first_list(kind, lists) + inside).all()
-        assert interest.inner[slot] == bounds[inside].max(initial=-LARGEST)
-        assert interest.outer[slot] == bounds[bounds > gate].min(initial=np.inf)
+        assert cell_index.inner[slot] == bounds[inside].max(initial=-LARGEST)
+        assert cell_index.outer[slot] == bounds[bounds > gate].min(initial=np.inf)
 
 
-def check_interest(grid: Grid, interest: Interest, lists: Lists) -> None:
+def check_cell_index(grid: Grid, cell_index: CellIndex, lists: Lists) -> None:
     """Assert the invariants of all slots."""
     check_lists(lists)
     slot = np.concatenate([entries(lists, of) for of in range(len(lists.start))])
     order = np.argsort(slot, kind="stable")
-    of, starts = np.repeat(np.arange(len(lists.start)), lists.length)[order], np.arange(len(interest.gate) + 1)
+    of, starts = np.repeat(np.arange(len(lists.start)), lists.length)[order], np.arange(len(cell_index.gate) + 1)
     places = np.searchsorted(slot[order], starts)
-    for i in range(len(interest.gate)):
-        check_slot(grid, interest, lists, i, of[places[i] : places[i + 1]])
+    for i in range(len(cell_index.gate)):
+        check_slot(grid, cell_index, lists, i, of[places[i] : places[i + 1]])
     assert places[-1] == len(of)

@@ -1,4 +1,4 @@
-"""Shelves: the stored publications by cell of a regular grid, for searches that begin where the best ones lie.
+"""The stored publications by cell of a regular grid, for searches that begin where the best ones lie.
 
 Each cell has a stretch of a pool: the places `START` to `LIMIT`, a power of two of them, of which `FIRST` to `END` are
 taken. A publication is appended to the stretch of its cell when it arrives. When a stretch is full, what the store has
@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skyband.kernels import ragged
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.topk.kernels.grid import Grid, line, locate
@@ -31,7 +32,7 @@ OUTSIDE = 1
 SHORTEST = 2
 
 
-class Shelves(NamedTuple):
+class CellPool(NamedTuple):
     """`cells` has a row of four places for each cell; `numbers` and `points` are the pool, a row for each place.
 
     `free[e]` is the first stretch of 2 ** e places that was given up, or -1; the number at its start is the next one.
@@ -51,15 +52,15 @@ class Shelves(NamedTuple):
     plain: int
 
 
-def make_shelves(grid: Grid, dims: int, n_held: Int64s, plain: int) -> Shelves:
-    """Empty shelves for so many publications in each cell, which leave a quarter free, as does the pool."""
+def make_cell_pool(grid: Grid, dims: int, n_held: Int64s, plain: int) -> CellPool:
+    """An empty pool for so many publications in each cell: a quarter of each cell is left free, and of the pool."""
     # The exponent of x - 1/2 is that of the least power of two that is no less than the whole number x.
     exponents = np.maximum(np.frexp(n_held + n_held // 3 + 0.5)[1], SHORTEST).astype(np.int64)
     room = np.left_shift(np.int64(1), exponents)
     ends = np.cumsum(room)
     cells = np.stack([ends - room, ends - room, ends - room, ends], axis=1)
     size = int(ends[-1]) + int(ends[-1]) // 3
-    return Shelves(
+    return CellPool(
         grid=grid,
         cells=cells,
         numbers=np.zeros(size, np.int64),
@@ -147,14 +148,14 @@ def _lies_outside(low: float, side: float, n: int, x: float) -> bool:
 
 
 @kernel
-def shelve(shelves: Shelves, point: Floats, base: int, lo: int, hi: int, oldest: int) -> int:
+def put_in_cells(cell_pool: CellPool, point: Floats, base: int, lo: int, hi: int, oldest: int) -> int:
     """Append the publications lo to hi to their cells; returns the first that there was no room for.
 
     `point` is (dimension, publication). Their numbers begin at `base` + lo; those below `oldest` are forgotten.
     """
-    cells, numbers, points, tally = shelves.cells, shelves.numbers, shelves.points, shelves.tally
-    least, most, free, used = shelves.low, shelves.high, shelves.free, shelves.used
-    low, side, n, stride = shelves.grid
+    cells, numbers, points, tally = cell_pool.cells, cell_pool.numbers, cell_pool.points, cell_pool.tally
+    least, most, free, used = cell_pool.low, cell_pool.high, cell_pool.free, cell_pool.used
+    low, side, n, stride = cell_pool.grid
     for p in range(lo, hi):
         cell, outside = 0, False
         for j in range(len(n)):
@@ -174,37 +175,37 @@ def shelve(shelves: Shelves, point: Floats, base: int, lo: int, hi: int, oldest:
     return hi
 
 
-def places_of(shelves: Shelves) -> Int64s:
+def places_of(cell_pool: CellPool) -> Int64s:
     """The places of the pool that are taken, cell by cell."""
-    first, end = shelves.cells[:, FIRST], shelves.cells[:, END]
+    first, end = cell_pool.cells[:, FIRST], cell_pool.cells[:, END]
     lengths = end - first
-    return np.repeat(end - np.cumsum(lengths), lengths) + np.arange(lengths.sum())
+    return ragged.places_of(first, lengths)
 
 
-def stretches_of(shelves: Shelves) -> Int64s:
+def stretches_of(cell_pool: CellPool) -> Int64s:
     """The start and the end of every stretch, in use or given up, in the order of the pool."""
-    stretches = shelves.cells[:, [START, LIMIT]].tolist()
-    for exponent, start in enumerate(shelves.free.tolist()):
+    stretches = cell_pool.cells[:, [START, LIMIT]].tolist()
+    for exponent, start in enumerate(cell_pool.free.tolist()):
         while start >= 0:
             stretches.append([start, start + (1 << exponent)])
-            start = int(shelves.numbers[start])
-            assert len(stretches) <= len(shelves.numbers), "a list of free stretches runs in a circle"
+            start = int(cell_pool.numbers[start])
+            assert len(stretches) <= len(cell_pool.numbers), "a list of free stretches runs in a circle"
     return np.array(sorted(stretches), np.int64)
 
 
-def check_shelves(shelves: Shelves) -> None:
+def check_cell_pool(cell_pool: CellPool) -> None:
     """Assert the invariants that can be seen without the store."""
-    start, first, end, limit = shelves.cells.T
+    start, first, end, limit = cell_pool.cells.T
     assert ((start <= first) & (first <= end) & (end <= limit)).all()
     assert np.array_equal(np.frexp(limit - start)[0], np.full(len(start), 0.5))
-    starts, ends = stretches_of(shelves).T
+    starts, ends = stretches_of(cell_pool).T
     assert np.array_equal(starts[1:], ends[:-1])
-    assert (starts[0], ends[-1]) == (0, shelves.used[0])
-    assert shelves.used[0] <= len(shelves.numbers)
-    places = places_of(shelves)
-    cells, found = np.repeat(np.arange(len(start)), end - first), np.zeros(len(places), np.int64)
-    points = shelves.points[places]
-    cells_of(shelves.grid, np.ascontiguousarray(points.T), 0, len(places), found)
+    assert (starts[0], ends[-1]) == (0, cell_pool.used[0])
+    assert cell_pool.used[0] <= len(cell_pool.numbers)
+    places = places_of(cell_pool)
+    cells, found = ragged.owners_of(end - first), np.zeros(len(places), np.int64)
+    points = cell_pool.points[places]
+    cells_of(cell_pool.grid, np.ascontiguousarray(points.T), 0, len(places), found)
     assert np.array_equal(found, cells)
-    assert (np.diff(shelves.numbers[places])[np.diff(cells) == 0] > 0).all()
-    assert ((shelves.low <= points) & (points <= shelves.high)).all()
+    assert (np.diff(cell_pool.numbers[places])[np.diff(cells) == 0] > 0).all()
+    assert ((cell_pool.low <= points) & (points <= cell_pool.high)).all()

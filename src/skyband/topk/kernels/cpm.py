@@ -33,7 +33,7 @@ from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.heap import Heap, heap_push, heap_sort, worse
 from skyband.kernels.queue import BOUND, ENTRY, drop_first, push
 from skyband.kernels.slots import BLOCK
-from skyband.topk.kernels.cell_store import END, FIRST, Shelves
+from skyband.topk.kernels.cell_store import END, FIRST, CellPool
 from skyband.topk.kernels.grid import joined, line, locate, term
 from skyband.topk.kernels.scan import RUN, TIME, Live, Published
 from skyband.topk.kernels.score import CHEBYSHEV, EUCLIDEAN, SUM, Questions, direction, gate_of, raw_score, score_run
@@ -82,7 +82,7 @@ class Ask(NamedTuple):
 
 
 class Frontier(NamedTuple):
-    """Working space of one thread's searches in shelves of one shape.
+    """Working space of one thread's searches in cells of one shape.
 
     `queue` is a binary heap of bounds and entries: cells, and rectangles as numbers below 0. For each gridded dimension
     `ruler` has what terms depend on, the bound of the dimensions before it, and the terms of the coordinates priced so
@@ -103,12 +103,12 @@ class Frontier(NamedTuple):
     counts: Int64s
 
 
-def make_frontier(shelves: Shelves) -> Frontier:
+def make_frontier(cell_pool: CellPool) -> Frontier:
     """Room for every cell, and for the one rectangle of each dimension and side that can be in the queue at a time."""
-    n_cells, n_gridded, dims = len(shelves.cells), len(shelves.grid.n), len(shelves.low)
+    n_cells, n_gridded, dims = len(cell_pool.cells), len(cell_pool.grid.n), len(cell_pool.low)
     return Frontier(
         queue=np.zeros((n_cells + 2 * n_gridded, 2)),
-        ruler=np.zeros((n_gridded, COST + int(shelves.grid.n.max(initial=1)))),
+        ruler=np.zeros((n_gridded, COST + int(cell_pool.grid.n.max(initial=1)))),
         shape=np.zeros((n_gridded, 7), np.int64),
         rest=np.zeros(dims - n_gridded),
         centre=np.zeros(dims),
@@ -217,11 +217,11 @@ def _step_on(gate: float, queue: Floats, n: int, ruler: Floats, shape: Int64s, r
 
 
 @inlined
-def _measure(kind: int, shelves: Shelves, frontier: Frontier) -> None:
+def _measure(kind: int, cell_pool: CellPool, frontier: Frontier) -> None:
     """Write down what the bounds of a query depend on: its numbers, the lines of the grid, and how far points reach."""
     ruler, shape, rest, centre, weight = frontier.ruler, frontier.shape, frontier.rest, frontier.centre, frontier.weight
-    lines, sides, counts, strides = shelves.grid
-    low, high = shelves.low, shelves.high
+    lines, sides, counts, strides = cell_pool.grid
+    low, high = cell_pool.low, cell_pool.high
     for j in range(len(shape)):
         ruler[j, CENTRE], ruler[j, WEIGHT], ruler[j, LINE], ruler[j, SIDE] = centre[j], weight[j], lines[j], sides[j]
         ruler[j, LOW], ruler[j, HIGH] = low[j], high[j]
@@ -235,9 +235,9 @@ def _measure(kind: int, shelves: Shelves, frontier: Frontier) -> None:
 
 
 @kernel
-def _begin(kind: int, gate: float, shelves: Shelves, frontier: Frontier) -> int:
+def _begin(kind: int, gate: float, cell_pool: CellPool, frontier: Frontier) -> int:
     """Push the cell that a search begins in and the rectangles around it; returns how many the queue has."""
-    _measure(kind, shelves, frontier)
+    _measure(kind, cell_pool, frontier)
     queue, ruler, shape = frontier.queue, frontier.ruler, frontier.shape
     bound, cell = 0.0, 0
     for j in range(len(shape)):
@@ -295,15 +295,15 @@ def _tightened(ask: Ask, kind: int, gate: float, n_kept: int, worst: float) -> f
 
 
 @kernel
-def _walk(kind: int, shelves: Shelves, live: Live, ask: Ask, frontier: Frontier, heap: Heap) -> int:
+def _walk(kind: int, cell_pool: CellPool, live: Live, ask: Ask, frontier: Frontier, heap: Heap) -> int:
     """Put the best publications into the heap, cell by cell; returns how many."""
-    cells, numbers, points, keys = shelves.cells, shelves.numbers, shelves.points, heap.keys
+    cells, numbers, points, keys = cell_pool.cells, cell_pool.numbers, cell_pool.points, heap.keys
     queue, ruler, shape, rest = frontier.queue, frontier.ruler, frontier.shape, frontier.rest
     centre, weight, counts = frontier.centre, frontier.weight, frontier.counts
     stamps, ages = live.stamp, live.ts if ask.window_kind == TIME else live.stamp
     floor, base, oldest, end = live.floor, live.base, live.base + live.head, live.base + ask.hi
     gate = gate_of(kind, ask.limit)
-    n = _begin(kind, gate, shelves, frontier)
+    n = _begin(kind, gate, cell_pool, frontier)
     n_kept = n_scored = n_visited = 0
     while n > 0 and queue[0, BOUND] <= gate:
         entry = int(queue[0, ENTRY])
@@ -371,24 +371,24 @@ def _look_at_all(
 
 @kernel
 def search(
-    shelves: Shelves, questions: Questions, published: Published, ask: Ask, frontier: Frontier, heap: Heap
+    cell_pool: CellPool, questions: Questions, published: Published, ask: Ask, frontier: Frontier, heap: Heap
 ) -> int:
     """Put what is asked for into the heap, by index into the store and best first; returns how many there are.
 
-    The shelves have everything that is stored, and `heap` room for `ask.want`.
+    The cells have everything that is stored, and `heap` room for `ask.want`.
     """
     frontier.counts[CALLS] += 1
     if ask.want <= 0:
         return 0
     block, i = ask.slot // BLOCK, ask.slot % BLOCK
     kind, live = questions.kinds[block], published.live
-    if kind > SUM or len(shelves.cells) == 1 or ask.hi - live.head <= shelves.plain:
+    if kind > SUM or len(cell_pool.cells) == 1 or ask.hi - live.head <= cell_pool.plain:
         n_kept = _look_at_all(kind, questions, published, ask, frontier, heap)
     else:
         centre, weight, centres, weights = frontier.centre, frontier.weight, questions.centre, questions.weight
         for j in range(len(centre)):
             centre[j] = centres[block, j, i]
             weight[j] = weights[block, j, i] if kind == CHEBYSHEV else 0.0
-        n_kept = _walk(kind, shelves, live, ask, frontier, heap)
+        n_kept = _walk(kind, cell_pool, live, ask, frontier, heap)
     heap_sort(heap, n_kept)
     return n_kept

@@ -23,11 +23,20 @@ from skyband.topk.kernels.band import (
     is_within,
 )
 from skyband.topk.kernels.cpm import Ask, search
-from skyband.topk.kernels.deliveries import Memory
+from skyband.topk.kernels.deliveries import DeliverySet
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Rules, Steps
 from skyband.topk.kernels.score import PLACE, direction, raw_score, score_run
-from skyband.topk.kernels.term_search import look_up
-from skyband.topk.kernels.workspace import CHANCE, DOMINANCE, RECENT, SCORED, SEARCH, SEARCHED, Desk, Party
+from skyband.topk.kernels.term_search import search_terms
+from skyband.topk.kernels.workspace import (
+    CHANCE,
+    DOMINANCE,
+    RECENT,
+    SCORED,
+    SEARCH,
+    SEARCHED,
+    BandSubscribers,
+    Workspace,
+)
 
 
 @inlined
@@ -61,17 +70,17 @@ def _put(
     item: int,
     recency: Recency,
     departed: Departed,
-    memory: Memory,
+    deliveries: DeliverySet,
     turn: int,
 ) -> bool:
     """Offer a candidate to the row; says whether the row took it."""
-    return insert(bands, slot, capacity, score, item, recency, departed, memory, turn) >= 0
+    return insert(bands, slot, capacity, score, item, recency, departed, deliveries, turn) >= 0
 
 
 @inlined
-def _score_of(party: Party, published: Published, slot: int, index: int, desk: Desk) -> float:
-    score_run(party.questions, slot, published.contents, index, index + 1, desk.said, desk.run)
-    return raw_score(party.questions.kinds[slot // BLOCK], desk.run[0])
+def _score_of(subscribers: BandSubscribers, published: Published, slot: int, index: int, workspace: Workspace) -> float:
+    score_run(subscribers.questions, slot, published.contents, index, index + 1, workspace.said, workspace.run)
+    return raw_score(subscribers.questions.kinds[slot // BLOCK], workspace.run[0])
 
 
 @inlined
@@ -92,28 +101,34 @@ def n_within(bands: Bands, slot: int, slack: float) -> int:
 
 
 @kernel
-def _seek(party: Party, published: Published, ask: Ask, desk: Desk) -> int:
+def _seek(subscribers: BandSubscribers, published: Published, ask: Ask, workspace: Workspace) -> int:
     """Put the best that is asked for into the heap; returns how many there are."""
-    questions = party.questions
+    questions = subscribers.questions
     if questions.kinds[ask.slot // BLOCK] == PLACE:
-        return look_up(desk.pages, questions, published, ask, desk.lookup, desk.heap)
-    return search(desk.shelves, questions, published, ask, desk.frontier, desk.heap)
+        return search_terms(workspace.trees, questions, published, ask, workspace.term_search, workspace.heap)
+    return search(workspace.cell_pool, questions, published, ask, workspace.frontier, workspace.heap)
 
 
 @kernel
-def _take_in(party: Party, published: Published, slot: int, n_kept: int, desk: Desk) -> None:
+def _take_in(subscribers: BandSubscribers, published: Published, slot: int, n_kept: int, workspace: Workspace) -> None:
     """Offer what was found to the row, which is bounded there."""
-    rules, bands, habit, live, heap = party.rules, party.bands, party.habit, published.live, desk.heap
-    base, departed, memory, turn = live.base, desk.departed, desk.memory, party.turn[slot]
+    rules, bands, settings, live, heap = (
+        subscribers.rules,
+        subscribers.bands,
+        subscribers.settings,
+        published.live,
+        workspace.heap,
+    )
+    base, departed, deliveries, turn = live.base, workspace.departed, workspace.deliveries, subscribers.turn[slot]
     sign, window_kind = bands.gauge[slot, SIGN], rules.window_kind[slot]
-    recency, capacity = Recency(live.stamp, base, False), capacity_of(habit.keeps, sign, habit.depth[slot])
+    recency, capacity = Recency(live.stamp, base, False), capacity_of(settings.keeps, sign, settings.depth[slot])
     ages = live.ts if window_kind == TIME else live.stamp
     bands.gauge[slot, BOUND] = np.inf
     for i in range(n_kept):
         index = heap.items[i]
         # The key of a Boolean subscription is 0 whatever the score, so the score is computed once more.
-        score = sign * heap.keys[i] if sign != 0.0 else _score_of(party, published, slot, index, desk)
-        taken = _put(bands, slot, capacity, score, index + base, recency, departed, memory, turn)
+        score = sign * heap.keys[i] if sign != 0.0 else _score_of(subscribers, published, slot, index, workspace)
+        taken = _put(bands, slot, capacity, score, index + base, recency, departed, deliveries, turn)
         if taken and window_kind != UNBOUNDED:
             rules.oldest[slot] = min(rules.oldest[slot], ages[index])
     if n_kept > 0 and sign != 0.0:
@@ -122,12 +137,20 @@ def _take_in(party: Party, published: Published, slot: int, n_kept: int, desk: D
 
 
 @kernel
-def _search_store(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+def _search_store(
+    subscribers: BandSubscribers, published: Published, slot: int, step: int, steps: Steps, workspace: Workspace
+) -> None:
     """Search everything live for what comes after the row's last entry, as much as the row lacks to its depth.
 
     The bound is the last that was found, if that was as many as sought.
     """
-    rules, bands, habit, live, heap = party.rules, party.bands, party.habit, published.live, desk.heap
+    rules, bands, settings, live, heap = (
+        subscribers.rules,
+        subscribers.bands,
+        subscribers.settings,
+        published.live,
+        workspace.heap,
+    )
     stamps, base = live.stamp, live.base
     sign, size, window_kind = bands.gauge[slot, SIGN], bands.head[slot, SIZE], rules.window_kind[slot]
     last_key, last_stamp = -np.inf, LARGEST
@@ -135,36 +158,38 @@ def _search_store(party: Party, published: Published, slot: int, step: int, step
         last = bands.head[slot, START] + size - 1
         last_key, last_stamp = sign * bands.score[last], stamps[bands.item[last] - base]
     limit, hi, cut = rules.limit[slot], steps.end[step], _cut(rules, slot, steps, step)
-    want = (habit.depth[slot] if habit.slack == 0.0 else bands.head[slot, K]) - size
+    want = (settings.depth[slot] if settings.slack == 0.0 else bands.head[slot, K]) - size
     ask = Ask(slot, hi, cut, want, window_kind, sign, limit, last_key, last_stamp)
-    n_kept = _seek(party, published, ask, desk)
-    desk.counts[SEARCHED] += 1
-    _take_in(party, published, slot, n_kept, desk)
+    n_kept = _seek(subscribers, published, ask, workspace)
+    workspace.counts[SEARCHED] += 1
+    _take_in(subscribers, published, slot, n_kept, workspace)
     if n_kept < want or sign == 0.0:
         bands.gauge[slot, BOUND] = np.inf
-    elif habit.slack > 0.0:
-        bound, more = slackened(heap.keys[n_kept - 1], habit.slack), habit.depth[slot] - bands.head[slot, K]
+    elif settings.slack > 0.0:
+        bound, more = slackened(heap.keys[n_kept - 1], settings.slack), settings.depth[slot] - bands.head[slot, K]
         last_key, last_stamp = heap.keys[n_kept - 1], stamps[heap.items[n_kept - 1]]
         ask = Ask(slot, hi, cut, more, window_kind, sign, min(limit, bound), last_key, last_stamp)
-        n_kept = _seek(party, published, ask, desk)
-        _take_in(party, published, slot, n_kept, desk)
+        n_kept = _seek(subscribers, published, ask, workspace)
+        _take_in(subscribers, published, slot, n_kept, workspace)
         if n_kept < more:
             bands.gauge[slot, BOUND], bands.head[slot, BOUND_ITEM] = bound, -1
 
 
 @kernel
-def _fill_undominated(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+def _fill_undominated(
+    subscribers: BandSubscribers, published: Published, slot: int, step: int, steps: Steps, workspace: Workspace
+) -> None:
     """The row of everything live: from the newest back, whatever k newer ones do not dominate."""
-    questions, rules, bands, _, _ = party
+    questions, rules, bands, _, _ = subscribers
     contents, live = published
     kind, sign, limit = questions.kinds[slot // BLOCK], bands.gauge[slot, SIGN], rules.limit[slot]
     k = bands.head[slot, K]
-    heap, scores, found = desk.heap, desk.run, desk.publication
+    heap, scores, found = workspace.heap, workspace.run, workspace.publication
     ages = live.ts if rules.window_kind[slot] == TIME else live.stamp
     cut = _cut(rules, slot, steps, step)
-    score_run(questions, slot, contents, live.head, steps.end[step], desk.said, scores)
-    desk.counts[SCORED] += max(steps.end[step] - live.head, 0)
-    desk.counts[SEARCHED] += 1
+    score_run(questions, slot, contents, live.head, steps.end[step], workspace.said, scores)
+    workspace.counts[SCORED] += max(steps.end[step] - live.head, 0)
+    workspace.counts[SEARCHED] += 1
     bands.gauge[slot, BOUND] = np.inf
     n_kept, n_found = 0, 0
     for stamp in range(steps.stamps_end[step] - 1, live.floor - 1, -1):
@@ -181,10 +206,10 @@ def _fill_undominated(party: Party, published: Published, slot: int, step: int, 
         n_kept = heap_push(heap, n_kept, k, key, stamp, index)
         found[n_found] = index
         n_found += 1
-    recency, turn = Recency(live.stamp, live.base, True), party.turn[slot]
+    recency, turn = Recency(live.stamp, live.base, True), subscribers.turn[slot]
     for i in range(n_found - 1, -1, -1):
         score = raw_score(kind, scores[found[i] - live.head])
-        _put(bands, slot, 0, score, found[i] + live.base, recency, desk.departed, desk.memory, turn)
+        _put(bands, slot, 0, score, found[i] + live.base, recency, workspace.departed, workspace.deliveries, turn)
         if rules.window_kind[slot] != UNBOUNDED:
             rules.oldest[slot] = min(rules.oldest[slot], ages[found[i]])
 
@@ -200,35 +225,37 @@ def position_of(bands: Bands, slot: int, item: int) -> int:
 
 
 @kernel
-def _recent_bound(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+def _recent_bound(
+    subscribers: BandSubscribers, published: Published, slot: int, step: int, steps: Steps, workspace: Workspace
+) -> None:
     """Set the bound to the k-th best of the most recent publications, and take those k into the row."""
-    questions, rules, bands, habit, _ = party
+    questions, rules, bands, settings, _ = subscribers
     contents, live = published
     kind, sign, limit = questions.kinds[slot // BLOCK], bands.gauge[slot, SIGN], rules.limit[slot]
     k = bands.head[slot, K]
-    heap = desk.heap
+    heap = workspace.heap
     ages = live.ts if rules.window_kind[slot] == TIME else live.stamp
     cut = _cut(rules, slot, steps, step)
     n_kept = 0
-    first = max(live.floor, steps.stamps_end[step] - habit.n_recent)
+    first = max(live.floor, steps.stamps_end[step] - settings.n_recent)
     lowest = steps.end[step]
     for stamp in range(first, steps.stamps_end[step]):
         lowest = min(lowest, live.timeline[stamp - live.origin] - live.base)
-    score_run(questions, slot, contents, lowest, steps.end[step], desk.said, desk.run)
-    desk.counts[SCORED] += steps.end[step] - lowest
+    score_run(questions, slot, contents, lowest, steps.end[step], workspace.said, workspace.run)
+    workspace.counts[SCORED] += steps.end[step] - lowest
     for stamp in range(first, steps.stamps_end[step]):
         index = live.timeline[stamp - live.origin] - live.base
-        directed = desk.run[index - lowest]
+        directed = workspace.run[index - lowest]
         if ages[index] > cut and directed != np.inf and direction(kind) * raw_score(kind, directed) <= limit:
             n_kept = heap_push(heap, n_kept, k, sign * raw_score(kind, directed), stamp, index)
     heap_sort(heap, n_kept)
     bands.gauge[slot, BOUND] = np.inf
-    recency, turn = Recency(live.stamp, live.base, False), party.turn[slot]
+    recency, turn = Recency(live.stamp, live.base, False), subscribers.turn[slot]
     for i in range(n_kept):
         index = heap.items[i]
         if position_of(bands, slot, index + live.base) < 0:
-            score = _score_of(party, published, slot, index, desk)
-            _put(bands, slot, 0, score, index + live.base, recency, desk.departed, desk.memory, turn)
+            score = _score_of(subscribers, published, slot, index, workspace)
+            _put(bands, slot, 0, score, index + live.base, recency, workspace.departed, workspace.deliveries, turn)
             if rules.window_kind[slot] != UNBOUNDED:
                 rules.oldest[slot] = min(rules.oldest[slot], ages[index])
     if n_kept == k and sign != 0.0:
@@ -237,12 +264,14 @@ def _recent_bound(party: Party, published: Published, slot: int, step: int, step
 
 
 @kernel
-def follow_recent(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+def follow_recent(
+    subscribers: BandSubscribers, published: Published, slot: int, step: int, steps: Steps, workspace: Workspace
+) -> None:
     """Bring the bound to the k-th best of the most recent publications, from the row if that can tell."""
-    bands, habit, live = party.bands, party.habit, published.live
+    bands, settings, live = subscribers.bands, subscribers.settings, published.live
     items, scores, start, k = bands.item, bands.score, bands.head[slot, START], bands.head[slot, K]
     recency = Recency(live.stamp, live.base, False)
-    first = steps.stamps_end[step] - habit.n_recent
+    first = steps.stamps_end[step] - settings.n_recent
     n_recent, at, oldest = 0, start, LARGEST
     while at < start + bands.head[slot, SIZE] and n_recent < k:
         stamp = live.stamp[items[at] - live.base]
@@ -254,12 +283,12 @@ def follow_recent(party: Party, published: Published, slot: int, step: int, step
         bands.gauge[slot, BOUND] = bands.gauge[slot, SIGN] * scores[at - 1]
         bands.head[slot, BOUND_ITEM] = items[at - 1]
     elif bands.gauge[slot, BOUND] < np.inf:
-        _recent_bound(party, published, slot, step, steps, desk)
+        _recent_bound(subscribers, published, slot, step, steps, workspace)
         oldest = LARGEST
         if bands.gauge[slot, BOUND] < np.inf:
             for i in range(k):
-                oldest = min(oldest, desk.heap.stamps[i])
-    habit.watch[slot] = oldest
+                oldest = min(oldest, workspace.heap.stamps[i])
+    settings.watch[slot] = oldest
 
 
 @inlined
@@ -272,9 +301,11 @@ def _share_left(rules: Rules, slot: int, live: Live, index: int, now: int, stamp
 
 
 @kernel
-def _drop_hopeless(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+def _drop_hopeless(
+    subscribers: BandSubscribers, published: Published, slot: int, step: int, steps: Steps, workspace: Workspace
+) -> None:
     """Let go of the entries behind the target that have too small a chance to enter the top."""
-    rules, bands, odds, live = party.rules, party.bands, party.habit.odds, published.live
+    rules, bands, odds, live = subscribers.rules, subscribers.bands, subscribers.settings.odds, published.live
     scores, items, states, start = bands.score, bands.item, bands.state, bands.head[slot, START]
     to = start + odds.target[slot]
     for at in range(to, start + bands.head[slot, SIZE]):
@@ -289,12 +320,14 @@ def _drop_hopeless(party: Party, published: Published, slot: int, step: int, ste
 
 
 @kernel
-def follow_chance(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+def follow_chance(
+    subscribers: BandSubscribers, published: Published, slot: int, step: int, steps: Steps, workspace: Workspace
+) -> None:
     """Keep about as many entries within the bound as have a chance; a bound that lets in too few opens again.
 
     How far it opens is guessed from the row: as if scores went on to lie as densely as in its second half.
     """
-    bands, odds = party.bands, party.habit.odds
+    bands, odds = subscribers.bands, subscribers.settings.odds
     size, start, sign = bands.head[slot, SIZE], bands.head[slot, START], bands.gauge[slot, SIGN]
     target = odds.target[slot]
     n_within = 0
@@ -303,7 +336,7 @@ def follow_chance(party: Party, published: Published, slot: int, step: int, step
     if n_within > odds.high[slot]:
         last = start + target - 1
         bands.gauge[slot, BOUND], bands.head[slot, BOUND_ITEM] = sign * bands.score[last], bands.item[last]
-        _drop_hopeless(party, published, slot, step, steps, desk)
+        _drop_hopeless(subscribers, published, slot, step, steps, workspace)
     elif n_within < odds.low[slot] and bands.gauge[slot, BOUND] < np.inf:
         bands.gauge[slot, BOUND] = np.inf
         if n_within >= 4:
@@ -315,13 +348,15 @@ def follow_chance(party: Party, published: Published, slot: int, step: int, step
 
 
 @kernel
-def refill(party: Party, published: Published, slot: int, step: int, steps: Steps, desk: Desk) -> None:
+def refill(
+    subscribers: BandSubscribers, published: Published, slot: int, step: int, steps: Steps, workspace: Workspace
+) -> None:
     """Search for a row that is new, or has become too short."""
-    habit = party.habit
-    if party.bands.gauge[slot, SIGN] == 0.0 or habit.bounded_by == SEARCH or habit.bounded_by == CHANCE:
-        _search_store(party, published, slot, step, steps, desk)
+    settings = subscribers.settings
+    if subscribers.bands.gauge[slot, SIGN] == 0.0 or settings.bounded_by == SEARCH or settings.bounded_by == CHANCE:
+        _search_store(subscribers, published, slot, step, steps, workspace)
     else:
-        _fill_undominated(party, published, slot, step, steps, desk)
-        if habit.bounded_by == RECENT:
-            _recent_bound(party, published, slot, step, steps, desk)
-            follow_recent(party, published, slot, step, steps, desk)
+        _fill_undominated(subscribers, published, slot, step, steps, workspace)
+        if settings.bounded_by == RECENT:
+            _recent_bound(subscribers, published, slot, step, steps, workspace)
+            follow_recent(subscribers, published, slot, step, steps, workspace)

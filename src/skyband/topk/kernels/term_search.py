@@ -1,4 +1,4 @@
-"""Looking messages up in the catalogue: the best ones for a subscription by place and words, best bound first.
+"""Searching the term store: the best messages for a subscription by place and words, best bound first.
 
 The words of the subscription are brought into an order, the rarest first. A message is taken from the tree of the first
 of its words in this order, and passed over in the others. So what a message in the tree of word i can be worth in words
@@ -51,13 +51,13 @@ from skyband.topk.kernels.term_store import (
     START,
     STEPS,
     WEIGHT,
-    Pages,
+    TermTrees,
     bucket_of,
     cell_of,
     room_of,
 )
 
-# The most words that a subscription is looked up by; one with more has all messages looked at.
+# The most words that a search goes by; a subscription with more has all messages looked at.
 MOST_WORDS = 1024
 # The most entries in the queue.
 MOST_ENTRIES = 4096
@@ -68,17 +68,17 @@ BLUR = 1e-6
 REACH = 0.5 + BLUR
 STEP = 1.0 / STEPS
 
-# Columns of `Lookup.weights`: of a word, of all words after it, and what the word adds at most by level.
+# Columns of `TermSearch.weights`: of a word, of all words after it, and what the word adds at most by level.
 OWN = 0
 REST = 1
 GAIN = 2
 
-# Columns of `Lookup.words`: the code and the bucket by rank; the rank by the subscription's own order.
+# Columns of `TermSearch.words`: the code and the bucket by rank; the rank by the subscription's own order.
 CODE = 0
 BUCKET = 1
 RANK = 2
 
-# Places of `Lookup.outlook`.
+# Places of `TermSearch.outlook`.
 X = 0
 Y = 1
 X_UNIT = 2
@@ -87,7 +87,7 @@ ALPHA = 4
 N_WORDS = 5
 
 
-class Lookup(NamedTuple):
+class TermSearch(NamedTuple):
     """Working space of one thread's searches.
 
     `queue` is a binary heap of bounds with nodes, and entries as numbers below 0. `weights` and `words` are those of
@@ -102,10 +102,10 @@ class Lookup(NamedTuple):
     counts: Int64s
 
 
-def make_lookup(pages: Pages, most_words: int = MOST_WORDS, most_entries: int = MOST_ENTRIES) -> Lookup:
+def make_term_search(trees: TermTrees, most_words: int = MOST_WORDS, most_entries: int = MOST_ENTRIES) -> TermSearch:
     """Room for every node, so many entries and so many words, no more than MOST_WORDS."""
-    return Lookup(
-        queue=np.zeros((len(pages.nodes) + most_entries, 2)),
+    return TermSearch(
+        queue=np.zeros((len(trees.nodes) + most_entries, 2)),
         weights=np.zeros((most_words, 6)),
         words=np.zeros((most_words, 3), np.int64),
         outlook=np.zeros(6),
@@ -138,9 +138,14 @@ def _bound(alpha: float, far: float, relevance: float) -> float:
 
 
 @kernel
-def _open(nodes: Int32s, cells: Int64s, quarters: int, rank: int, lookup: Lookup, n: int, gate: float) -> int:
+def _open(nodes: Int32s, cells: Int64s, quarters: int, rank: int, term_search: TermSearch, n: int, gate: float) -> int:
     """Push the quarters of a cell that are not beyond the gate; returns how many the queue has."""
-    queue, outlook, own, rest = lookup.queue, lookup.outlook, lookup.weights[rank, OWN], lookup.weights[rank, REST]
+    queue, outlook, own, rest = (
+        term_search.queue,
+        term_search.outlook,
+        term_search.weights[rank, OWN],
+        term_search.weights[rank, REST],
+    )
     left, bottom, side = cells[quarters, LEFT], cells[quarters, BOTTOM], cells[quarters, SIDE]
     alpha = outlook[ALPHA]
     for i in range(4):
@@ -227,9 +232,9 @@ def _far(message: int, x: float, y: float, x_unit: float, y_unit: float) -> floa
 
 
 @kernel
-def _read(heads: Int32s, row: int, rank: int, entries: Int64s, lookup: Lookup, n: int, gate: float) -> int:
+def _read(heads: Int32s, row: int, rank: int, entries: Int64s, term_search: TermSearch, n: int, gate: float) -> int:
     """Push the messages of a leaf that are not beyond the gate; returns how many the queue has."""
-    queue, weights, words, outlook = lookup.queue, lookup.weights, lookup.words, lookup.outlook
+    queue, weights, words, outlook = term_search.queue, term_search.weights, term_search.words, term_search.outlook
     start, first, mask = heads[row, START], heads[row, FIRST], room_of(heads[row, LARGEST]) - 1
     x, y, x_unit, y_unit, alpha = outlook[X] - 0.5, outlook[Y] - 0.5, outlook[X_UNIT], outlook[Y_UNIT], outlook[ALPHA]
     own, rest, n_words = weights[rank, OWN], weights[rank, REST], int(outlook[N_WORDS])
@@ -251,12 +256,12 @@ def _read_out(
     questions: Questions,
     published: Published,
     ask: Ask,
-    lookup: Lookup,
+    term_search: TermSearch,
     heap: Heap,
     n_kept: int,
 ) -> int:
     """Offer the messages of a leaf that are not beyond the gate; returns how many are kept."""
-    weights, words, outlook, live = lookup.weights, lookup.words, lookup.outlook, published.live
+    weights, words, outlook, live = term_search.weights, term_search.words, term_search.outlook, published.live
     start, first, mask = heads[row, START], heads[row, FIRST], room_of(heads[row, LARGEST]) - 1
     x, y, x_unit, y_unit, alpha = outlook[X] - 0.5, outlook[Y] - 0.5, outlook[X_UNIT], outlook[Y_UNIT], outlook[ALPHA]
     own, rest, n_words = weights[rank, OWN], weights[rank, REST], int(outlook[N_WORDS])
@@ -269,7 +274,7 @@ def _read_out(
             continue
         p = _index(entries, at, live.base)
         if _is_live(ask, live, p) and not (ask.sign == 0.0 and n_kept == ask.want and live.stamp[p] < heap.stamps[0]):
-            lookup.counts[SCORED] += 1
+            term_search.counts[SCORED] += 1
             n_kept = _offer(questions, published, ask, p, rank, words, heap, n_kept)
             gate = _gate(ask, heap, n_kept)
     return n_kept
@@ -290,9 +295,9 @@ def _gate(ask: Ask, heap: Heap, n_kept: int) -> float:
 
 
 @inlined
-def _rank(pages: Pages, questions: Questions, slot: int, lookup: Lookup) -> None:
+def _rank(trees: TermTrees, questions: Questions, slot: int, term_search: TermSearch) -> None:
     """Write down the words of the subscription that anybody says, the rarest first."""
-    table, words, weights = pages.words, lookup.words, lookup.weights
+    table, words, weights = trees.words, term_search.words, term_search.weights
     start, n = questions.term_start[slot], 0
     for j in range(questions.term_count[slot]):
         code = questions.terms[start + j]
@@ -319,25 +324,27 @@ def _rank(pages: Pages, questions: Questions, slot: int, lookup: Lookup) -> None
         square += own * own
         weights[rank, GAIN + 0], weights[rank, GAIN + 1] = 0.0, own * LOW
         weights[rank, GAIN + 2], weights[rank, GAIN + 3] = own * MIDDLE, own * LONGEST
-    lookup.outlook[N_WORDS] = n
+    term_search.outlook[N_WORDS] = n
 
 
 @inlined
-def _look_from(pages: Pages, questions: Questions, slot: int, diagonal: float, outlook: Floats) -> None:
+def _look_from(trees: TermTrees, questions: Questions, slot: int, diagonal: float, outlook: Floats) -> None:
     """Write down where the subscription is."""
     block, i = slot // BLOCK, slot % BLOCK
-    outlook[X] = cell_of(questions.centre[block, 0, i], pages.x_min, pages.x_side)
-    outlook[Y] = cell_of(questions.centre[block, 1, i], pages.y_min, pages.y_side)
-    outlook[X_UNIT], outlook[Y_UNIT] = pages.x_side / diagonal / CELLS, pages.y_side / diagonal / CELLS
+    outlook[X] = cell_of(questions.centre[block, 0, i], trees.x_min, trees.x_side)
+    outlook[Y] = cell_of(questions.centre[block, 1, i], trees.y_min, trees.y_side)
+    outlook[X_UNIT], outlook[Y_UNIT] = trees.x_side / diagonal / CELLS, trees.y_side / diagonal / CELLS
     outlook[ALPHA] = questions.alpha[slot]
 
 
 @kernel
-def _walk(pages: Pages, questions: Questions, published: Published, ask: Ask, lookup: Lookup, heap: Heap) -> int:
+def _walk(
+    trees: TermTrees, questions: Questions, published: Published, ask: Ask, term_search: TermSearch, heap: Heap
+) -> int:
     """Put the best messages into the heap, by bound; returns how many."""
-    table, nodes, cells, entries = pages.words, pages.nodes, pages.cells, pages.entries
-    queue, counts, words, base = lookup.queue, lookup.counts, lookup.words, published.live.base
-    n_words = int(lookup.outlook[N_WORDS])
+    table, nodes, cells, entries = trees.words, trees.nodes, trees.cells, trees.entries
+    queue, counts, words, base = term_search.queue, term_search.counts, term_search.words, published.live.base
+    n_words = int(term_search.outlook[N_WORDS])
     room = len(queue) - len(nodes) if ask.sign != 0.0 else 0
     n = n_kept = n_scored = n_visited = n_popped = turn = 0
     while True:
@@ -360,13 +367,13 @@ def _walk(pages: Pages, questions: Questions, published: Published, ask: Ask, lo
                 continue
             heads, row, rank = nodes, entry // MOST_WORDS, entry % MOST_WORDS
         if heads[row, START] < 0:
-            n = _open(nodes, cells, -heads[row, START], rank, lookup, n, gate)
+            n = _open(nodes, cells, -heads[row, START], rank, term_search, n, gate)
             continue
         n_visited += 1
         if n + heads[row, COUNT] <= room:
-            n = _read(heads, row, rank, entries, lookup, n, gate)
+            n = _read(heads, row, rank, entries, term_search, n, gate)
         else:
-            n_kept = _read_out(heads, row, rank, entries, questions, published, ask, lookup, heap, n_kept)
+            n_kept = _read_out(heads, row, rank, entries, questions, published, ask, term_search, heap, n_kept)
     counts[PUSHED] += n_popped + n
     counts[SCORED] += n_scored
     counts[VISITED] += n_visited
@@ -374,30 +381,32 @@ def _walk(pages: Pages, questions: Questions, published: Published, ask: Ask, lo
 
 
 @kernel
-def _look_at_all(questions: Questions, published: Published, ask: Ask, lookup: Lookup, heap: Heap) -> int:
+def _look_at_all(questions: Questions, published: Published, ask: Ask, term_search: TermSearch, heap: Heap) -> int:
     """Put the best messages into the heap, scoring all that are stored; returns how many."""
     n_kept = 0
     for p in range(published.live.head, ask.hi):
         if _is_live(ask, published.live, p):
-            lookup.counts[SCORED] += 1
-            n_kept = _offer(questions, published, ask, p, 0, lookup.words, heap, n_kept)
+            term_search.counts[SCORED] += 1
+            n_kept = _offer(questions, published, ask, p, 0, term_search.words, heap, n_kept)
     return n_kept
 
 
 @kernel
-def look_up(pages: Pages, questions: Questions, published: Published, ask: Ask, lookup: Lookup, heap: Heap) -> int:
+def search_terms(
+    trees: TermTrees, questions: Questions, published: Published, ask: Ask, term_search: TermSearch, heap: Heap
+) -> int:
     """Put what is asked for into the heap, by index into the store and best first; returns how many there are.
 
-    The catalogue has everything that is stored, and `heap` room for `ask.want`.
+    The term store has everything that is stored, and `heap` room for `ask.want`.
     """
-    lookup.counts[CALLS] += 1
+    term_search.counts[CALLS] += 1
     if ask.want <= 0:
         return 0
-    if questions.term_count[ask.slot] > len(lookup.words):
-        n_kept = _look_at_all(questions, published, ask, lookup, heap)
+    if questions.term_count[ask.slot] > len(term_search.words):
+        n_kept = _look_at_all(questions, published, ask, term_search, heap)
     else:
-        _rank(pages, questions, ask.slot, lookup)
-        _look_from(pages, questions, ask.slot, published.contents.diagonal, lookup.outlook)
-        n_kept = _walk(pages, questions, published, ask, lookup, heap)
+        _rank(trees, questions, ask.slot, term_search)
+        _look_from(trees, questions, ask.slot, published.contents.diagonal, term_search.outlook)
+        n_kept = _walk(trees, questions, published, ask, term_search, heap)
     heap_sort(heap, n_kept)
     return n_kept

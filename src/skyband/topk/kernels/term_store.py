@@ -1,4 +1,4 @@
-"""The catalogue: stored messages by word and place, for searches that begin with the best ones.
+"""Stored messages by word and place, for searches that begin with the best ones.
 
 A spatial inverted index (S2I) for a moving window: each word has a tree of its own. A word with few messages is one
 *leaf*: a ring of entries in order of arrival, in a stretch of the pool with 2 ** e places. A leaf that is full with
@@ -67,7 +67,7 @@ TERMS_DONE = 3
 CODES_WANTED = 4
 
 
-class Pages(NamedTuple):
+class TermTrees(NamedTuple):
     """`words` has a row for each code and `nodes` one for each quarter of a cell; `entries` is the pool.
 
     `free[e]` is the first stretch of 2 ** e places that was given up, or -1; its first place names the next one.
@@ -88,8 +88,8 @@ class Pages(NamedTuple):
     y_side: float
 
 
-def make_pages(bounds: tuple[float, float, float, float], most: int) -> Pages:
-    """An empty catalogue with leaves of at most so many entries, a power of two.
+def make_trees(bounds: tuple[float, float, float, float], most: int) -> TermTrees:
+    """Trees without entries, with leaves of at most so many entries, a power of two.
 
     The first four rows of nodes stay unused: 0 quarters stand for none.
     """
@@ -98,7 +98,7 @@ def make_pages(bounds: tuple[float, float, float, float], most: int) -> Pages:
     x_min, y_min, x_max, y_max = bounds
     state = np.zeros(5, np.int64)
     state[USED_NODES] = 4
-    return Pages(
+    return TermTrees(
         words=np.zeros((0, 4), np.int32),
         nodes=np.zeros((8, 4), np.int32),
         cells=np.zeros((2, 3), np.int64),
@@ -253,9 +253,9 @@ def _raise(heads: Int32s, row: int, weight: int) -> None:
 
 
 @inlined
-def _enlist(pages: Pages, code: int, message: int, said: int) -> bool:
+def _enlist(trees: TermTrees, code: int, message: int, said: int) -> bool:
     """Put an entry into the tree of its word; False if there is no room."""
-    words, nodes, entries, path = pages.words, pages.nodes, pages.entries, pages.path
+    words, nodes, entries, path = trees.words, trees.nodes, trees.entries, trees.path
     x, y, weight = message >> AXIS_BITS & LAST_CELL, message & LAST_CELL, said & WEIGHT
     heads, row, depth = words, code, 0
     while True:
@@ -267,10 +267,10 @@ def _enlist(pages: Pages, code: int, message: int, said: int) -> bool:
         n = heads[row, COUNT]
         if n < room_of(heads[row, LARGEST]):
             break
-        if n == pages.most and depth < AXIS_BITS:
-            if not _split(heads, row, depth, nodes, pages.cells, entries, pages.free, pages.state):
+        if n == trees.most and depth < AXIS_BITS:
+            if not _split(heads, row, depth, nodes, trees.cells, entries, trees.free, trees.state):
                 return False
-        elif not _resize(heads, row, entries, pages.free, pages.state, _size_for(n + 1)):
+        elif not _resize(heads, row, entries, trees.free, trees.state, _size_for(n + 1)):
             return False
     _write(heads, row, entries, message, said)
     if depth > 0:
@@ -295,24 +295,24 @@ def _sketched(sketch: int, code: int, weight: float) -> int:
 
 
 @kernel
-def insert(pages: Pages, contents: Contents, base: int, lo: int, hi: int) -> int:
+def insert(trees: TermTrees, contents: Contents, base: int, lo: int, hi: int) -> int:
     """Take in the messages lo to hi; returns the first that there was no room for, to be called with again.
 
     Their numbers begin at `base` + lo, and follow those that are in.
     """
     terms, weights, starts, counts = contents.terms, contents.term_weights, contents.term_start, contents.term_count
-    point, state, n_codes = contents.point, pages.state, len(pages.words)
+    point, state, n_codes = contents.point, trees.state, len(trees.words)
     for p in range(lo, hi):
         start, end = starts[p], starts[p] + counts[p]
         sketch = 0
         for at in range(start, end):
             sketch = _sketched(sketch, terms[at], weights[at])
-        x = min(int(cell_of(point[0, p], pages.x_min, pages.x_side)), LAST_CELL)
-        y = min(int(cell_of(point[1, p], pages.y_min, pages.y_side)), LAST_CELL)
+        x = min(int(cell_of(point[0, p], trees.x_min, trees.x_side)), LAST_CELL)
+        y = min(int(cell_of(point[1, p], trees.y_min, trees.y_side)), LAST_CELL)
         message = (base + p & NUMBERS) << PLACE_BITS | x << AXIS_BITS | y
         for at in range(start + state[TERMS_DONE], end):
             said = sketch | min(int(weights[at] * STEPS) + 1, WEIGHT)
-            if terms[at] >= n_codes or not _enlist(pages, terms[at], message, said):
+            if terms[at] >= n_codes or not _enlist(trees, terms[at], message, said):
                 state[TERMS_DONE], state[CODES_WANTED] = at - start, terms[at] + 1
                 return p
         state[TERMS_DONE] = 0
@@ -332,9 +332,9 @@ def _largest_of(heads: Int32s, row: int, entries: Int64s, goal: int) -> int:
 
 
 @kernel
-def _merge(heads: Int32s, row: int, pages: Pages, oldest: int) -> None:
+def _merge(heads: Int32s, row: int, trees: TermTrees, oldest: int) -> None:
     """Make one leaf of four, unless one of them is no leaf or the pool has no room."""
-    nodes, entries, free, state = pages.nodes, pages.entries, pages.free, pages.state
+    nodes, entries, free, state = trees.nodes, trees.entries, trees.free, trees.state
     quarters, n = -heads[row, START], heads[row, COUNT]
     for child in range(4 * quarters, 4 * quarters + 4):
         if nodes[child, START] < 0:
@@ -365,9 +365,9 @@ def _merge(heads: Int32s, row: int, pages: Pages, oldest: int) -> None:
 
 
 @inlined
-def _lower(heads: Int32s, row: int, pages: Pages, weight: int, oldest: int) -> None:
+def _lower(heads: Int32s, row: int, trees: TermTrees, weight: int, oldest: int) -> None:
     """Count an entry less below a row that is quartered, and merge its quarters if they have become small."""
-    nodes = pages.nodes
+    nodes = trees.nodes
     heads[row, COUNT] -= 1
     largest = heads[row, LARGEST] >> SIZE_BITS
     if weight == largest:
@@ -376,8 +376,8 @@ def _lower(heads: Int32s, row: int, pages: Pages, weight: int, oldest: int) -> N
         for child in range(first, first + 4):
             largest = max(largest, nodes[child, LARGEST] >> SIZE_BITS)
         heads[row, LARGEST] = largest << SIZE_BITS
-    if 4 * heads[row, COUNT] < pages.most:
-        _merge(heads, row, pages, oldest)
+    if 4 * heads[row, COUNT] < trees.most:
+        _merge(heads, row, trees, oldest)
 
 
 @inlined
@@ -399,31 +399,31 @@ def _drop_first(heads: Int32s, row: int, entries: Int64s, free: Int64s, state: I
 
 
 @inlined
-def _delist(pages: Pages, code: int, x: int, y: int, oldest: int) -> None:
+def _delist(trees: TermTrees, code: int, x: int, y: int, oldest: int) -> None:
     """Take the oldest entry at a place out of the tree of a word."""
-    words, nodes, path = pages.words, pages.nodes, pages.path
+    words, nodes, path = trees.words, trees.nodes, trees.path
     heads, row, depth = words, code, 0
     while heads[row, START] < 0:
         row = -4 * heads[row, START] + _quarter(x, y, depth)
         heads = nodes
         path[depth] = row
         depth += 1
-    weight = _drop_first(heads, row, pages.entries, pages.free, pages.state)
+    weight = _drop_first(heads, row, trees.entries, trees.free, trees.state)
     for i in range(depth - 2, -1, -1):
-        _lower(nodes, path[i], pages, weight, oldest)
+        _lower(nodes, path[i], trees, weight, oldest)
     if depth > 0:
-        _lower(words, code, pages, weight, oldest)
+        _lower(words, code, trees, weight, oldest)
 
 
 @kernel
-def forget(pages: Pages, contents: Contents, base: int, lo: int, hi: int) -> None:
+def forget(trees: TermTrees, contents: Contents, base: int, lo: int, hi: int) -> None:
     """Take out the messages lo to hi, the oldest that are in."""
     terms, starts, counts, point = contents.terms, contents.term_start, contents.term_count, contents.point
     for p in range(lo, hi):
-        x = min(int(cell_of(point[0, p], pages.x_min, pages.x_side)), LAST_CELL)
-        y = min(int(cell_of(point[1, p], pages.y_min, pages.y_side)), LAST_CELL)
+        x = min(int(cell_of(point[0, p], trees.x_min, trees.x_side)), LAST_CELL)
+        y = min(int(cell_of(point[1, p], trees.y_min, trees.y_side)), LAST_CELL)
         for at in range(starts[p], starts[p] + counts[p]):
-            _delist(pages, terms[at], x, y, base + p)
+            _delist(trees, terms[at], x, y, base + p)
 
 
 @kernel
@@ -440,42 +440,42 @@ def repack(heads: Int32s, source: Int64s, into: Int64s, end: int) -> int:
     return end
 
 
-def _stretches(pages: Pages) -> list[tuple[int, int]]:
+def _stretches(trees: TermTrees) -> list[tuple[int, int]]:
     """The start and the end of every stretch, in use or given up, in the order of the pool."""
     found = []
-    for heads in (pages.words, pages.nodes):
+    for heads in (trees.words, trees.nodes):
         for start, _, count, largest in heads.tolist():
             if count and start >= 0:
                 found.append((start, start + room_of(largest)))
-    for exponent, start in enumerate(pages.free.tolist()):
+    for exponent, start in enumerate(trees.free.tolist()):
         while start >= 0:
             found.append((start, start + (1 << exponent)))
-            start = int(pages.entries[start, MESSAGE])
-            assert len(found) <= len(pages.entries), "a list of free stretches runs in a circle"
+            start = int(trees.entries[start, MESSAGE])
+            assert len(found) <= len(trees.entries), "a list of free stretches runs in a circle"
     return sorted(found)
 
 
-def _check_row(pages: Pages, row: list[int], cell: tuple[int, int, int], oldest: int) -> list[int]:
+def _check_row(trees: TermTrees, row: list[int], cell: tuple[int, int, int], oldest: int) -> list[int]:
     """Assert the invariants of a row and of all below it; returns the numbers of its messages."""
     start, first, count, packed = row
     left, bottom, side = cell
     largest = packed >> SIZE_BITS
     if start < 0:
         quarter = side // 2
-        assert pages.cells[-start].tolist() == [left, bottom, quarter]
+        assert trees.cells[-start].tolist() == [left, bottom, quarter]
         assert packed & SIZE == 0
-        children = pages.nodes[-4 * start : -4 * start + 4].tolist()
+        children = trees.nodes[-4 * start : -4 * start + 4].tolist()
         numbers: list[int] = []
         for i, child in enumerate(children):
             corner = (left + i % 2 * quarter, bottom + i // 2 * quarter, quarter)
-            numbers += _check_row(pages, child, corner, oldest)
+            numbers += _check_row(trees, child, corner, oldest)
         assert count == sum(child[COUNT] for child in children) == len(numbers) > 0
         assert largest == max(child[LARGEST] >> SIZE_BITS for child in children)
         return numbers
     room = room_of(packed)
-    assert count <= room <= max(pages.most, room if side == 1 else 0)
+    assert count <= room <= max(trees.most, room if side == 1 else 0)
     assert (count == 0) == (room == 0) == (largest == 0)
-    held = pages.entries[[start + ((first + i) & (room - 1)) for i in range(count)]]
+    held = trees.entries[[start + ((first + i) & (room - 1)) for i in range(count)]]
     place = held[:, MESSAGE]
     assert ((place >> AXIS_BITS & LAST_CELL & -side) == left).all()
     assert ((place & LAST_CELL & -side) == bottom).all()
@@ -485,28 +485,28 @@ def _check_row(pages: Pages, row: list[int], cell: tuple[int, int, int], oldest:
     return held_numbers
 
 
-def check_pages(pages: Pages, oldest: int) -> dict[int, list[int]]:
+def check_trees(trees: TermTrees, oldest: int) -> dict[int, list[int]]:
     """Assert the invariants; returns the numbers of the messages by code, in ascending order."""
-    stretches = _stretches(pages)
+    stretches = _stretches(trees)
     ends = [0, *(end for _, end in stretches)]
     assert [start for start, _ in stretches] == ends[:-1]
-    assert ends[-1] == pages.state[USED] <= len(pages.entries)
+    assert ends[-1] == trees.state[USED] <= len(trees.entries)
     found = {}
-    for code, row in enumerate(pages.words.tolist()):
-        numbers = _check_row(pages, row, (0, 0, CELLS), oldest)
+    for code, row in enumerate(trees.words.tolist()):
+        numbers = _check_row(trees, row, (0, 0, CELLS), oldest)
         if numbers:
             found[code] = sorted(numbers)
-    _check_nodes(pages)
+    _check_nodes(trees)
     return found
 
 
-def _check_nodes(pages: Pages) -> None:
+def _check_nodes(trees: TermTrees) -> None:
     """Every four rows are the quarters of one row, or on the list of those given up."""
-    named = [-start for heads in (pages.words, pages.nodes) for start, _, n, _ in heads.tolist() if n and start < 0]
-    free, quarters = int(pages.state[FREE_NODES]), []
+    named = [-start for heads in (trees.words, trees.nodes) for start, _, n, _ in heads.tolist() if n and start < 0]
+    free, quarters = int(trees.state[FREE_NODES]), []
     while free > 0:
         quarters.append(free)
-        assert not pages.nodes[4 * free : 4 * free + 4, COUNT].any()
-        free = int(pages.nodes[4 * free, START])
-        assert len(quarters) <= len(pages.nodes), "the list of free nodes runs in a circle"
-    assert sorted(named + quarters) == list(range(1, pages.state[USED_NODES] // 4))
+        assert not trees.nodes[4 * free : 4 * free + 4, COUNT].any()
+        free = int(trees.nodes[4 * free, START])
+        assert len(quarters) <= len(trees.nodes), "the list of free nodes runs in a circle"
+    assert sorted(named + quarters) == list(range(1, trees.state[USED_NODES] // 4))

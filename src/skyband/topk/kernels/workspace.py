@@ -1,18 +1,18 @@
-"""What the engines of the skeleton share with their kernels: the habits of rows, and the desk that work is done at."""
+"""What engines that keep bands share with their kernels: the settings of rows, and the workspace of a call."""
 
 from typing import NamedTuple
 
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.heap import Heap
 from skyband.topk.kernels.band import Bands, Departed
-from skyband.topk.kernels.cell_store import Shelves
+from skyband.topk.kernels.cell_store import CellPool
 from skyband.topk.kernels.cpm import Frontier
-from skyband.topk.kernels.deliveries import Memory
+from skyband.topk.kernels.deliveries import DeliverySet
 from skyband.topk.kernels.grid import Grid
 from skyband.topk.kernels.scan import Rules
 from skyband.topk.kernels.score import Questions
-from skyband.topk.kernels.term_search import Lookup
-from skyband.topk.kernels.term_store import Pages
+from skyband.topk.kernels.term_search import TermSearch
+from skyband.topk.kernels.term_store import TermTrees
 
 # What a row keeps: everything undominated up to its bound, or the best so many.
 DOMINANCE = 0
@@ -33,7 +33,7 @@ CELL_UPDATES = 5
 SEEN = 6
 N_COUNTS = 7
 
-# What there was no room for: places of the pool, pairs of the memory, and changes.
+# What there was no room for: places of the pool, deliveries to remember, and changes.
 PLACES = 0
 PAIRS = 1
 CHANGES = 2
@@ -55,7 +55,7 @@ class Odds(NamedTuple):
     n_shares: int
 
 
-class Habit(NamedTuple):
+class RowSettings(NamedTuple):
     """How the rows of an engine are kept: `keeps` and `bounded_by` are among the names above.
 
     `depth[slot]` is how many publications a search looks for. `n_recent` is the length of the shared buffer of the
@@ -82,13 +82,13 @@ class Leaving(NamedTuple):
     first_stamp: int
 
 
-class Party(NamedTuple):
+class BandSubscribers(NamedTuple):
     """All that is kept of subscriptions, by slot."""
 
     questions: Questions
     rules: Rules
     bands: Bands
-    habit: Habit
+    settings: RowSettings
     turn: Int64s
 
 
@@ -104,11 +104,11 @@ class Cells(NamedTuple):
     outer: Floats
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """Working space: weights by term, scores of everything stored, the candidates of a slot, a heap, who departed.
 
-    Points are searched for in `shelves`, messages in `pages`, with working space of their own each.
-    `moved` lists the slots whose gate has moved, `n_moved[0]` of them; `counts` adds up what the work has cost.
+    Points are searched for in `cell_pool`, messages in `trees`, each with a working space of its own.
+    `moved` lists the slots whose gate has moved, `n_moved[0]` of them; `counts` adds up what calls have cost.
     `wanted` says how much room is needed to go on, by the names above, where a kernel stopped for want of it.
     """
 
@@ -118,11 +118,11 @@ class Desk(NamedTuple):
     directed: Floats
     heap: Heap
     departed: Departed
-    memory: Memory
-    shelves: Shelves
+    deliveries: DeliverySet
+    cell_pool: CellPool
     frontier: Frontier
-    pages: Pages
-    lookup: Lookup
+    trees: TermTrees
+    term_search: TermSearch
     cells: Cells
     moved: Int64s
     n_moved: Int64s

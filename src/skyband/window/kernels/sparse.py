@@ -35,6 +35,7 @@ import numpy as np
 
 from skyband.kernels.array import Floats, Int8s, Int64s
 from skyband.kernels.compile import inlined, kernel
+from skyband.kernels.ragged import starts_of
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import Contents
 
@@ -165,7 +166,7 @@ def make_lists(capacity: Int64s, n_spare: int) -> Lists:
     end = int(capacity.sum())
     size = end + n_spare
     return Lists(
-        start=np.cumsum(capacity) - capacity,
+        start=starts_of(capacity),
         capacity=capacity,
         length=np.zeros(len(capacity), np.int64),
         end=np.array([end]),

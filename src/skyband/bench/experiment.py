@@ -1,0 +1,71 @@
+"""An experiment: what a benchmark measures at each size, as points of a sweep, and what is shown of its rows.
+
+Experiments are entries of tables: a module of this package that has some lists them under the name EXPERIMENTS. All of
+them are run here: the scale of a size is swept over points, and each point is measured.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+from skyband.bench.machine import provenance
+from skyband.bench.row import Row
+from skyband.bench.view import Column, Plot, cells_of, draw_plot
+
+Size = Literal["toy", "small", "full"]
+Progress = Callable[[str], None]
+Scale = TypeVar("Scale")
+Point = TypeVar("Point")
+
+
+@dataclass(frozen=True)
+class Experiment(Generic[Scale, Point]):
+    """One benchmark by its name, with the points that its rows come from and the columns and figures made of them.
+
+    Points are measured in their order, and may share what an earlier one has built or spent. `finish` is given all rows
+    on their way out, to add measures that follow from others.
+    """
+
+    name: str
+    summary: str
+    scales: Mapping[Size, Scale]
+    sweep: Callable[[Scale], Iterable[Point]]
+    measure: Callable[[Point, Progress], Iterable[Row]]
+    columns: tuple[Column, ...]
+    plots: tuple[Plot, ...] = ()
+    finish: Callable[[Iterable[Row]], Iterable[Row]] = iter
+
+    def run(self, size: Size, progress: Progress) -> list[Row]:
+        """Measure everything at a size; `progress` is told each step in a few words.
+
+        Whoever interrupts it keeps the rows that were there by then.
+        """
+        origin, rows = {"benchmark": self.name, "size": size} | provenance(), list[Row]()
+        points = self.sweep(self.scales[size])
+        try:
+            for row in self.finish(row for point in points for row in self.measure(point, progress)):
+                rows.append(origin | row)
+        except KeyboardInterrupt:
+            if not rows:
+                raise
+            progress("Interrupted: what was measured by now is kept.")
+        return rows
+
+    def table(self, rows: list[Row]) -> tuple[list[str], list[list[str]]]:
+        """Headers and cells; a point that was skipped shows its reason in the last column."""
+        return [column.header for column in self.columns] + ["note"], cells_of(self.columns, rows)
+
+    def figures(self, rows: list[Row], folder: Path) -> list[Path]:
+        """Draw every figure of these rows into a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        measured = [row for row in rows if row["skipped"] is None]
+        return [draw_plot(plot, self.name, measured, folder) for plot in self.plots]
+
+
+AnyExperiment = Experiment[Any, Any]
+
+
+def whole(scale: Scale) -> tuple[Scale]:
+    """The sweep of an experiment whose scale is its only point."""
+    return (scale,)

@@ -1,0 +1,171 @@
+"""The experiments that belong to no paper: brute force for every family, the length of its rows, and single parts."""
+
+from skyband.bench.contest import bytes_each
+from skyband.bench.experiment import AnyExperiment, Experiment, whole
+from skyband.bench.parts import Scale, readers, structures
+from skyband.bench.row import Row, ns_per_operation, number
+from skyband.bench.scan import Lengths, Plan, compare_lengths, scan_rows
+from skyband.bench.view import (
+    RATIO,
+    SUBSCRIPTIONS,
+    Column,
+    algorithm,
+    computed,
+    count_given,
+    described,
+    each_second,
+    given,
+    plot,
+    whole_number,
+)
+
+
+def _is_publishing(row: Row) -> bool:
+    return bool(row["parameters"]["operation"] == "publish")
+
+
+def _is_swept(row: Row) -> bool:
+    return _is_publishing(row) and "against" not in row["parameters"]
+
+
+def _per_second(row: Row) -> float:
+    return each_second(row) / (row["parameters"]["n_subscriptions"] if _is_publishing(row) else 1)
+
+
+def _each(header: str, counter: str) -> Column:
+    def text(row: Row) -> str:
+        counted = row["measures"].get(counter)
+        return "" if counted is None else number(counted / row["parameters"]["batch"])
+
+    return described(header, text)
+
+
+def _granularity_line(row: Row) -> str:
+    return f"{row['parameters']['label']}, by {row['parameters']['granularity']}"
+
+
+def _structure_line(row: Row) -> str:
+    return f"{row['parameters']['structure']}, {row['parameters']['operation']}: {row['algorithm']}"
+
+
+def _bytes_an_entry(row: Row) -> str:
+    return number(row["measures"]["bytes"] / row["parameters"]["n"]) if "bytes" in row["measures"] else ""
+
+
+EXPERIMENTS: tuple[AnyExperiment, ...] = (
+    Experiment(
+        name="scan",
+        summary="Brute force in kernels over growing numbers of subscriptions, for every family, beside the oracle.",
+        scales={
+            "toy": Plan((20, 40), (), 30, 10, 4, 2, 3, 12, 12, 200, 1e9),
+            "small": Plan((100, 1000, 10_000, 100_000), (), 40_000, 10_000, 100, 9, 20, 300, 200, 0, 30.0),
+            "full": Plan(
+                (100, 1000, 10_000, 100_000, 1_000_000), (5_000_000,), 40_000, 10_000, 100, 11, 50, 1000, 200, 0, 110.0
+            ),
+        },
+        sweep=whole,
+        measure=scan_rows,
+        columns=(
+            given("case", "label"),
+            SUBSCRIPTIONS,
+            algorithm("engine"),
+            given("operation"),
+            given("granularity"),
+            computed("a second", _per_second),
+            described("ns a pair", lambda row: number(ns_per_operation(row)) if _is_publishing(row) else ""),
+            RATIO,
+            _each("changes each", "changes"),
+            _each("refills each", "refilled"),
+            described("bytes each", lambda row: number(bytes_each(row)) if bytes_each(row) else ""),
+        ),
+        plots=tuple(
+            plot(name, f"Scan: {title}", "n_subscriptions", y, label, series=_granularity_line, of=_is_swept)
+            for name, title, y, label in (
+                ("rate", "publications a second", _per_second, "publications a second"),
+                ("pair", "cost of a publication for one subscription", ns_per_operation, "ns for a pair"),
+                ("memory", "memory", bytes_each, "bytes for a subscription"),
+            )
+        ),
+    ),
+    Experiment(
+        name="reserve",
+        summary="The rows of Scan at different lengths: searches from scratch, scores, memory and time.",
+        scales={
+            "toy": Lengths(4, 20, 120, 1),
+            "small": Lengths(256, 2000, 12_000, 3),
+            "full": Lengths(10_000, 2000, 12_000, 3),
+        },
+        sweep=whole,
+        measure=compare_lengths,
+        columns=(
+            algorithm("candidates in a row"),
+            count_given("subscriptions", "n"),
+            whole_number("refills after the first", "refilled"),
+            described("scores for a pair", lambda row: f"{row['measures']['scored']:.2f}"),
+            computed("bytes each", lambda row: row["measures"]["bytes"]),
+            computed("ns a publication", ns_per_operation),
+            RATIO,
+        ),
+        plots=(
+            plot(
+                "time",
+                "Scan: time for a publication by the length of rows",
+                "length",
+                ns_per_operation,
+                "ns a publication",
+                series=lambda row: str(row["contest"]),
+                x_label="candidates in a row",
+            ),
+        ),
+    ),
+    Experiment(
+        name="kernels",
+        summary="The id map, the heap and the slots alone, beside a dict, heapq, numpy and a list.",
+        scales={
+            "toy": Scale((100,), 2),
+            "small": Scale((10_000, 100_000, 1_000_000), 5),
+            "full": Scale((10_000, 100_000, 1_000_000, 5_000_000), 5),
+        },
+        sweep=whole,
+        measure=structures,
+        columns=(
+            given("structure"),
+            given("operation"),
+            count_given("entries", "n"),
+            algorithm("what"),
+            computed("ns each", ns_per_operation),
+            RATIO,
+            described("bytes each", _bytes_an_entry),
+        ),
+        plots=(
+            plot(
+                "each",
+                "Structures alone",
+                "n",
+                ns_per_operation,
+                "ns for an entry",
+                series=_structure_line,
+                x_label="entries",
+            ),
+        ),
+    ),
+    Experiment(
+        name="parse",
+        summary="Readers of window publications: Arrow, Parquet, NDJSON, CSV and pandas.",
+        scales={
+            "toy": Scale((50,), 2),
+            "small": Scale((1000, 10_000, 100_000), 5),
+            "full": Scale((1000, 10_000, 100_000, 300_000), 5),
+        },
+        sweep=whole,
+        measure=readers,
+        columns=(
+            algorithm("from"),
+            count_given("rows", "n"),
+            computed("rows a second", each_second),
+            computed("ns a row", ns_per_operation),
+            RATIO,
+        ),
+        plots=(plot("rate", "Readers: rows a second", "n", each_second, "rows a second", x_label="rows"),),
+    ),
+)

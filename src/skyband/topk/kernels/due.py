@@ -1,0 +1,60 @@
+"""When the first entry of a row is over: each block of slots has a bound on that, so that most are passed over."""
+
+from skyband.kernels.array import Int64s
+from skyband.kernels.compile import inlined, kernel
+from skyband.kernels.slots import BLOCK
+from skyband.topk.kernels.band import SIZE, START
+from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Rules, Steps
+from skyband.topk.kernels.workspace import RECENT, BandSubscribers
+
+
+@inlined
+def note_due(rules: Rules, slot: int) -> None:
+    """Lower the bound of the slot's block on when an entry is over."""
+    if rules.oldest[slot] < LARGEST and rules.window_kind[slot] != UNBOUNDED:
+        block, unit = slot // BLOCK, rules.window_kind[slot] - TIME
+        rules.due[block, unit] = min(rules.due[block, unit], rules.oldest[slot] + rules.window_size[slot])
+
+
+@kernel
+def find_due(subscribers: BandSubscribers, steps: Steps, due: Int64s) -> int:
+    """Write down, in ascending order, the slots that have an entry which is over by the last step; returns how many."""
+    rules, settings = subscribers.rules, subscribers.settings
+    oldest, window_kinds, window_sizes, dues = rules.oldest, rules.window_kind, rules.window_size, rules.due
+    now, stamps_end, watch = steps.now[-1], steps.stamps_end[-1], settings.watch
+    recent, first_recent = settings.bounded_by == RECENT, steps.stamps_end[-1] - settings.n_recent
+    n = 0
+    for block in range(len(subscribers.questions.kinds)):
+        if not recent and dues[block, 0] > now and dues[block, 1] >= stamps_end:
+            continue
+        next_time, next_stamp = LARGEST, LARGEST
+        for slot in range(block * BLOCK, (block + 1) * BLOCK):
+            age, window_kind = oldest[slot], window_kinds[slot]
+            over = LARGEST
+            if age < LARGEST and window_kind != UNBOUNDED:
+                over = age + window_sizes[slot]
+            if over <= (now if window_kind == TIME else stamps_end - 1) or (recent and watch[slot] < first_recent):
+                due[n] = slot
+                n += 1
+            elif window_kind == TIME:
+                next_time = min(next_time, over)
+            else:
+                next_stamp = min(next_stamp, over)
+        dues[block, 0], dues[block, 1] = next_time, next_stamp
+    return n
+
+
+@kernel
+def refresh_ages(subscribers: BandSubscribers, live: Live) -> None:
+    """Find the least age of each row of a count window again, after late arrivals have moved the stamps."""
+    rules, bands = subscribers.rules, subscribers.bands
+    for block in range(len(rules.due)):
+        rules.due[block, 1] = LARGEST
+    for slot in range(len(rules.oldest)):
+        if rules.window_kind[slot] > TIME:
+            oldest = LARGEST
+            start = bands.head[slot, START]
+            for at in range(start, start + bands.head[slot, SIZE]):
+                oldest = min(oldest, live.stamp[bands.item[at] - live.base])
+            rules.oldest[slot] = oldest
+            note_due(rules, slot)
