@@ -94,7 +94,7 @@ def unpack(kind: type[RowsT], table: pa.Table) -> RowsT:
         elif pa.types.is_large_list(table.schema.field(name).type):
             flat = _whole(table, name).flatten()
             fields[name] = flat if pa.types.is_string(flat.type) else np.array(flat)
-        elif name in ("ids", "objects"):
+        elif name in ("ids", "objects") or pa.types.is_string(table.schema.field(name).type):
             fields[name] = _whole(table, name)
         else:
             fields[name] = _numbers(table, name)
