@@ -55,7 +55,7 @@ def open(
     engine: str = "default",
     *,
     window: "WindowLike" = None,
-    bounds: "Bounds | None" = None,
+    bounds: "Bounds | str | None" = None,
     words: "WordModel | None" = None,
     granularity: "Granularity" = "batch",
     on_error: "OnError" = "raise",

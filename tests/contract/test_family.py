@@ -157,7 +157,7 @@ REJECTED: list[tuple[str, Row, str, str]] = [
         "window subscriptions",
         {"score": "manhattan"},
         "score",
-        "score must be one of euclidean, chebyshev, sum, cosine",
+        "score must be one of euclidean, chebyshev, sum, cosine, geodesic",
     ),
     ("window subscriptions", {"threshold": float("nan")}, "threshold", ONE_FINITE.format("threshold")),
     ("window subscriptions", {"threshold": "high"}, "threshold", "threshold must be a number"),

@@ -24,13 +24,15 @@ from skyband.covering.region import (
 from skyband.kernels.array import Floats
 from skyband.topk.score import euclidean
 
-MIXTURES = {
+# Caps are of places alone, see tests/window/test_geodesic.py.
+FLAT: list[Kind] = [kind for kind in Kind if kind != Kind.CAP]
+MIXTURES: dict[str, list[Kind]] = {
     "balls": [Kind.BALL],
     "boxes": [Kind.BOX],
     "ranges": [Kind.RANGE],
     "closed": [Kind.BALL, Kind.BOX, Kind.RANGE],
     "linear": [Kind.HALF_SPACE, Kind.CONE],
-    "all": list(Kind),
+    "all": FLAT,
 }
 
 
@@ -156,7 +158,7 @@ def test_random_actions(mixture: str, seed: int) -> None:
 def test_random_actions_in_a_domain(seed: int) -> None:
     """Tests of clipped shapes differ in how close they are, so the uncovered ones may depend on the order of events."""
     domain = Box(np.full(2, -2.0), np.full(2, 3.0))
-    Pair(list(Kind), seed, 2, domain, exact=False).run(60)
+    Pair(FLAT, seed, 2, domain, exact=False).run(60)
     Pair([Kind.BOX, Kind.RANGE], seed, 2, domain).run(60)
 
 

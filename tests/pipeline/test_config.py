@@ -101,7 +101,7 @@ state: state
         ({"trigger": "-1"}, "trigger is a time such as 1s or 500ms, not '-1'."),
         ({"trigger": "1s30m"}, "trigger is a time such as 1s or 500ms, not '1s30m'."),
         ({"trigger": datetime.timedelta(seconds=-1)}, "trigger is a time such as 1s or 500ms, not datetime"),
-        ({"bounds": [0, 0, 1]}, "bounds are four numbers, x_min, y_min, x_max and y_max"),
+        ({"bounds": [0, 0, 1]}, "bounds are four numbers, x_min, y_min, x_max and y_max, or geographic"),
         ({"bounds": [1, 0, 0, 1]}, "bounds are four numbers"),
         ({"ids": "numbers"}, "ids.publications is text or integers, not 'numbers'."),
         ({"ids": {"people": "text"}}, "ids has no key 'people'."),

@@ -35,7 +35,9 @@ def test_bounds() -> None:
 
 @pytest.mark.parametrize("text", ["", "0,0,1", "0,0,1,1,1", "a,b,c,d"])
 def test_bounds_are_four_numbers(text: str) -> None:
-    with pytest.raises(ValueError, match='Bounds are written as four numbers "x_min,y_min,x_max,y_max", not '):
+    with pytest.raises(
+        ValueError, match='Bounds are written as four numbers "x_min,y_min,x_max,y_max" or "geographic", not '
+    ):
         Bounds.parse(text)
 
 

@@ -16,7 +16,7 @@ Scores = dict[tuple[Any, Any], float]
 
 FAMILIES = ("window", "geotext", "ranges", "ranked")
 DIMS = {"window": 2, "geotext": None, "ranges": 2, "ranked": 3}
-SCORES = ["euclidean", "chebyshev", "sum", "cosine"]
+SCORES = ["euclidean", "chebyshev", "sum", "cosine", "geodesic"]
 RANKED_OPTIONS = [
     {"matching": matching, "interval": interval}
     for matching in ("relaxed", "exact")
@@ -123,6 +123,8 @@ def _window_subscription(draw: st.DrawFn, style: Style) -> Row:
     score = draw(st.sampled_from(style.scores))
     row: Row = {"k": draw(st.integers(1, 3)), "score": score, "point": None, "weights": None, "threshold": None}
     row["weights" if score == "sum" else "point"] = [draw(style.numbers), draw(style.numbers)]
+    if score == "geodesic":
+        row["point"] = [draw(st.floats(-180.0, 180.0)), draw(st.floats(-90.0, 90.0))]
     if score == "chebyshev":
         row["weights"] = [abs(draw(style.numbers)), abs(draw(style.numbers))]
     if draw(st.integers(0, 2)) == 0:

@@ -73,7 +73,7 @@ _OPTIONS = [
         type=window_duration(),
         help="The default window, in microseconds or as 500ms, 40m, 1h30m, of subscriptions that bring none.",
     ),
-    click.option("--bounds", type=BOUNDS, help="The space of geotext; 0,0,1,1 by default."),
+    click.option("--bounds", type=BOUNDS, help="The space of geotext, or geographic; 0,0,1,1 by default."),
     click.option(
         "--on-error",
         default="raise",

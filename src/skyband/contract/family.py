@@ -151,7 +151,7 @@ def _families() -> dict[str, Family]:
     return {family.name: family for family in sorted(found, key=lambda family: (family.order, family.name))}
 
 
-def check_settings(family: str, window: Window | None, bounds: Bounds | None, words: WordModel | None) -> None:
+def check_settings(family: str, window: Window | None, bounds: Bounds | str | None, words: WordModel | None) -> None:
     """Raise a ValueError for what the family would not use, rather than leave it unused in silence."""
     its = FAMILIES[family]
     if window not in (None, UNBOUNDED) and not its.has_windows:

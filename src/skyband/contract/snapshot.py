@@ -44,7 +44,7 @@ def write(
         plain = {
             "dims": settings.dims,
             "window": [int(settings.window.kind), settings.window.size],
-            "bounds": list(settings.bounds),
+            "bounds": settings.bounds.plain,
         }
         manifest: dict[str, list[Any]] = {
             "format": [FORMAT],
@@ -123,7 +123,7 @@ def read(folder: Path, family: str, name: str) -> tuple[Settings, dict[str, Any]
     settings = Settings(
         dims=plain["dims"],
         window=Window(WindowKind(plain["window"][0]), plain["window"][1]),
-        bounds=Bounds(*plain["bounds"]),
+        bounds=Bounds.of(plain["bounds"]),
         words=Words.load(words) if words.exists() else None,
     )
     tables = {path.stem: feather.read_table(path) for path in sorted(folder.glob("*.arrow")) if path.name != MANIFEST}

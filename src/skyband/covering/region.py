@@ -15,13 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband.kernels.array import Bools, Floats, Int8s, Int64s
-from skyband.topk.score import Score
+from skyband.kernels.earth import EARTH_RADIUS
+from skyband.kernels.sphere import unit_vectors
+from skyband.topk.score import Score, scores
 
 # A distance loses less than sqrt(d) * 2^-537 where squares underflow.
 TINY = 2.0**-500
 LEAST = 2.0**-1074
 # So far to either side of a turning point a multiplier is tried where a box is open.
 ASIDE = 2.0**-40
+# Distances on Earth are off by less than a millionth of a metre, angles by less than this in proportion and degrees.
+GROWN = 1e-9
+METRES = 1e-6
+NEAR_POLE = 1e-3
 
 
 class Kind(IntEnum):
@@ -32,6 +38,7 @@ class Kind(IntEnum):
     HALF_SPACE = Score.SUM
     CONE = Score.COSINE
     RANGE = 4
+    CAP = Score.GEODESIC
 
 
 class Box(NamedTuple):
@@ -64,6 +71,8 @@ def make_regions(
     limits = np.broadcast_to(np.asarray(thresholds, np.float64), shape[:1])
     if np.isnan(limits).any():
         raise ValueError("A threshold must be a number; one that is not there yet is open.")
+    if np.any(np.asarray(kinds) == Kind.CAP) and shape[1] != 2:
+        raise ValueError("A cap has a longitude and a latitude.")
     factors = np.broadcast_to(np.asarray(weights, np.float64), shape)
     return Regions(np.broadcast_to(np.asarray(kinds, np.int8), shape[:1]), places, factors, limits)
 
@@ -143,7 +152,7 @@ def _slack(array: Floats) -> float:
 
 
 def _larger_is_better(kinds: Int8s) -> Bools:
-    return np.isin(kinds, (Kind.HALF_SPACE, Kind.CONE))
+    return np.isin(kinds, scores(lambda form: not form.ascending))
 
 
 def _times(a: Floats, b: Floats) -> Floats:
@@ -174,7 +183,8 @@ def _everything(regions: Regions) -> Bools:
     t = regions.thresholds
     cone = np.where(regions.points.any(axis=1), t < -1.0 - _slack(regions.points), t <= 0.0)
     is_open = t == open_thresholds(regions.kinds)
-    return np.where(regions.kinds == Kind.CONE, cone, is_open & (regions.kinds != Kind.RANGE))
+    # What is no place on Earth is in no cap.
+    return np.where(regions.kinds == Kind.CONE, cone, is_open & ~np.isin(regions.kinds, (Kind.RANGE, Kind.CAP)))
 
 
 def _nothing(regions: Regions) -> Bools:
@@ -225,6 +235,19 @@ def _range_bounds(ranges: Regions, _: Box) -> Box:
     return Box(ranges.points, ranges.weights)
 
 
+def _cap_bounds(caps: Regions, _: Box) -> Box:
+    """Longitudes and latitudes around a cap: all longitudes where it holds a pole or a part of the date line."""
+    lon, lat = caps.points.T
+    angle = np.degrees(np.minimum(caps.thresholds / EARTH_RADIUS, np.pi)) * (1.0 + GROWN) + GROWN
+    ratio = np.sin(np.radians(np.minimum(angle, 90.0))) / np.cos(np.radians(lat))
+    width = np.degrees(np.arcsin(np.clip(ratio, 0.0, 1.0))) + GROWN
+    # Close to a pole the width hardly depends on what it is computed from.
+    around = (np.abs(lat) + angle >= 90.0 - NEAR_POLE) | (lon - width <= -180.0) | (lon + width >= 180.0)
+    west, east = np.where(around, -180.0, lon - width), np.where(around, 180.0, lon + width)
+    south, north = np.maximum(lat - angle, -90.0), np.minimum(lat + angle, 90.0)
+    return Box(np.column_stack([west, south]), np.column_stack([east, north]))
+
+
 def _half_space_bounds(halves: Regions, domain: Box) -> Box:
     """Each attribute has to add what the others, at their best, leave missing.
 
@@ -271,6 +294,15 @@ def _ball_in_ball(a: Regions, b: Regions, _: Box) -> Bools:
     return (apart + b.thresholds + TINY) * (1.0 + 4.0 * _slack(a.points)) <= a.thresholds
 
 
+def _cap_in_cap(a: Regions, b: Regions, _: Box) -> Bools:
+    here, there = unit_vectors(a.points), unit_vectors(b.points)
+    chord, opposite = (np.minimum(np.sqrt((side * side).sum(axis=0)), 2.0) for side in (here - there, here + there))
+    near, far = 2.0 * np.arcsin(chord / 2.0), np.pi - 2.0 * np.arcsin(opposite / 2.0)
+    apart = EARTH_RADIUS * np.where(chord <= opposite, near, far)
+    held: Bools = (apart + b.thresholds) * (1.0 + GROWN) + METRES <= a.thresholds
+    return held
+
+
 def _ball_in_half_space(a: Regions, b: Regions, box: Box) -> Bools:
     """The least of w·x in a ball is w·c - |w| r; the score errs by a part of the terms of x, which is in the box."""
     centre = a.points * b.points
@@ -314,6 +346,7 @@ BOUNDS: list[tuple[Kind, Bound]] = [
     (Kind.BOX, _box_bounds),
     (Kind.HALF_SPACE, _half_space_bounds),
     (Kind.RANGE, _range_bounds),
+    (Kind.CAP, _cap_bounds),
 ]
 
 # The outer kind, the inner kind (None: any, by its bounding box), and the test; the cheap ones come first.
@@ -323,6 +356,7 @@ TESTS: list[tuple[Kind, Kind | None, Test]] = [
     (Kind.BALL, None, _box_in_ball),
     (Kind.HALF_SPACE, None, _box_in_half_space),
     (Kind.BALL, Kind.BALL, _ball_in_ball),
+    (Kind.CAP, Kind.CAP, _cap_in_cap),
     (Kind.HALF_SPACE, Kind.BALL, _ball_in_half_space),
     (Kind.HALF_SPACE, Kind.HALF_SPACE, _half_space_in_half_space),
 ]

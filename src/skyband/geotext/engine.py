@@ -7,15 +7,18 @@ from typing import Any, Literal
 import numpy as np
 
 from skyband.geotext.ciq import DEEPEST, CiqIndex
+from skyband.geotext.earth import OnEarth, on_map
 from skyband.geotext.igpt import ALL, MOST_GROUPS, IgptIndex
 from skyband.geotext.messages import Messages
 from skyband.geotext.postings import PostingIndex
 from skyband.geotext.rows import Publications, Subscriptions
-from skyband.kernels.array import Int64s
+from skyband.kernels.array import Floats, Int64s
+from skyband.kernels.earth import MAP_DIAGONAL
 from skyband.kernels.growth import grown
 from skyband.table.argument import check_choice, check_choices, check_integer
 from skyband.topk.banded import Banded
 from skyband.topk.index import WordIndex
+from skyband.topk.kernels.score import Contents, Questions
 from skyband.topk.policy import CSkyband, Kmax, Margin, Policy, Sma
 
 IndexName = Literal["postings", "igpt", "ciq"]
@@ -65,19 +68,29 @@ class Geotext(Messages, Banded[Subscriptions, Publications]):
             "prunings": check_choices("prunings", prunings, sorted(ALL)),
             "depth": check_integer("depth", depth, 1, DEEPEST),
         }
-        self._index: WordIndex = self._make_index()
+        made = self._make_index()
+        self._index: WordIndex = OnEarth(made, self._asked_and_said) if self._is_on_earth else made
 
     def _options(self) -> dict[str, Any]:
         return self._chosen | asdict(self.policy)
 
     def _make_index(self) -> WordIndex:
         bounds, chosen = self.settings.bounds, self._chosen
-        box = (bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max)
+        box = bounds.flat
         if chosen["index"] == "igpt":
             return IgptIndex(box, chosen["capacity"], chosen["groups"], frozenset(chosen["prunings"]))
         if chosen["index"] == "ciq":
             return CiqIndex(box, chosen["depth"])
-        return PostingIndex(bounds.x_min, bounds.y_min, bounds.diagonal)
+        return PostingIndex(box[0], box[1], MAP_DIAGONAL if bounds.is_geographic else bounds.diagonal)
+
+    def _asked_and_said(self) -> tuple[Questions, Floats]:
+        """What is needed to score messages: what subscriptions ask, and room for words."""
+        return self._question_store.questions, self._workspace.said
+
+    def _located(self) -> Contents:
+        """The messages as the term_store wants them, on the flat map where they are on Earth."""
+        contents = self._opened().contents
+        return on_map(contents) if self._is_on_earth else contents
 
     @property
     def index_counters(self) -> dict[str, int]:
@@ -95,11 +108,11 @@ class Geotext(Messages, Banded[Subscriptions, Publications]):
 
     def _make_searchable(self, lo: int, hi: int) -> None:
         store = self._opened()
-        self._term_store.insert(store.contents, store.base, lo, hi)
+        self._term_store.insert(self._located(), store.base, lo, hi)
 
     def _forgotten(self, lo: int, hi: int) -> None:
         store = self._opened()
-        self._term_store.forget(store.contents, store.base, store.base + hi)
+        self._term_store.forget(self._located(), store.base, store.base + hi)
         super()._forgotten(lo, hi)
 
     def check(self) -> None:
@@ -109,4 +122,4 @@ class Geotext(Messages, Banded[Subscriptions, Publications]):
         if self._store is not None:
             store = self._store
             numbers = store.base + np.arange(store.head, store.tail)
-            self._term_store.check(numbers, store.contents, store.base)
+            self._term_store.check(numbers, self._located(), store.base)

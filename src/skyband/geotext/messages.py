@@ -10,10 +10,11 @@ from skyband.geotext.rows import Publications, Subscriptions
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.ragged import offsets_of, places_of
 from skyband.kernels.slots import BLOCK
-from skyband.topk.kernels.score import PLACE
+from skyband.kernels.sphere import on_earth
+from skyband.topk.kernels.score import PLACE, PLACE_ON_EARTH
 from skyband.topk.questions import NewQuestions
 from skyband.topk.skeleton import Continuous
-from skyband.topk.store import Arrivals
+from skyband.topk.store import Arrivals, Store
 from skyband.topk.vocabulary import Vocabulary
 
 
@@ -42,6 +43,16 @@ class Messages(Continuous[Subscriptions, Publications]):
     def _dims(self) -> int:
         return 2
 
+    @property
+    def _is_on_earth(self) -> bool:
+        return self.settings.bounds.is_geographic
+
+    def _opened(self) -> Store:
+        store = super()._opened()
+        if self._is_on_earth:
+            store.put_on_sphere(on_earth)
+        return store
+
     def memory(self) -> dict[str, int]:
         return super().memory() | {"vocabulary": self._vocabulary.n_bytes}
 
@@ -57,7 +68,7 @@ class Messages(Continuous[Subscriptions, Publications]):
     def _questions_of(self, rows: Subscriptions) -> NewQuestions:
         n, codes = len(rows.k), self._codes(rows.terms)
         return NewQuestions(
-            kinds=np.full(n, PLACE, np.int8),
+            kinds=np.full(n, PLACE_ON_EARTH if self._is_on_earth else PLACE, np.int8),
             points=rows.xy,
             weights=np.zeros((n, 0)),
             norms=np.zeros(n),
@@ -66,6 +77,7 @@ class Messages(Continuous[Subscriptions, Publications]):
             offsets=rows.offsets,
             terms=codes,
             term_weights=rows.weights,
+            sphere=on_earth(rows.xy) if self._is_on_earth else None,
         )
 
     def _arrivals(self, rows: Publications) -> Arrivals:

@@ -6,7 +6,9 @@ from skyband.contract import register
 from skyband.geotext.rows import Publications, Subscriptions
 from skyband.geotext.score import place_and_words
 from skyband.table import WindowKind
+from skyband.topk.great_circle import great_circle
 from skyband.topk.oracle import ContinuousOracle, Question
+from skyband.topk.score import euclidean
 
 
 class Ask(NamedTuple):
@@ -50,8 +52,9 @@ class GeotextOracle(ContinuousOracle[Subscriptions, Publications]):
 
     def _score(self, question: Question, content: Message) -> float | None:
         ask: Ask = question.ask
-        diagonal = self.settings.bounds.diagonal
-        return place_and_words(ask.alpha, ask.place, ask.words, content.at, content.said, diagonal)
+        bounds = self.settings.bounds
+        distance = great_circle if bounds.is_geographic else euclidean
+        return place_and_words(ask.alpha, ask.place, ask.words, content.at, content.said, bounds.diagonal, distance)
 
 
 def _place(rows: Subscriptions | Publications, i: int) -> tuple[float, float]:

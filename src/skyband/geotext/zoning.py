@@ -48,7 +48,9 @@ class GeotextDivision(Division):
         """Their words, near enough to their places; everything where publications are counted."""
         if is_by_count(rows, settings):
             return None
-        asked, diagonal = members(rows, worst, until), settings.bounds.diagonal
+        # On Earth boxes of longitudes and latitudes say nothing of distances: everybody is as near as can be.
+        diagonal = np.inf if settings.bounds.is_geographic else settings.bounds.diagonal
+        asked = members(rows, worst, until)
         groups, of = grouped(asked, features(asked, diagonal), most_groups(len(rows.terms)))
         owner = np.repeat(np.arange(len(rows.k)), np.diff(rows.offsets))
         return Wanted(groups, vocabulary.vocabulary(rows.terms, rows.weights, of[owner]), diagonal)

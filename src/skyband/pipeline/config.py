@@ -99,7 +99,7 @@ class Config(NamedTuple):
             "engine": self.engine,
             "options": dict(sorted(self.options.items())),
             "window": [int(self.window.kind), self.window.size],
-            "bounds": list(self.bounds),
+            "bounds": self.bounds.plain,
             "words": words,
             "dims": self.dims,
             "ids": list(self.ids),
@@ -289,9 +289,10 @@ def _seconds(given: Any) -> float:
 
 def _bounds(given: Any) -> Bounds:
     try:
-        return Bounds(*given)
+        return Bounds.of(given)
     except (TypeError, ValueError) as error:
-        raise BadConfiguration(f"bounds are four numbers, x_min, y_min, x_max and y_max: {error}") from None
+        message = f"bounds are four numbers, x_min, y_min, x_max and y_max, or geographic: {error}"
+        raise BadConfiguration(message) from None
 
 
 def _ids(given: Any) -> Ids:

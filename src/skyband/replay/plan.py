@@ -15,7 +15,7 @@ class Plan(NamedTuple):
     family: str | None = None
     engine: str = DEFAULT
     window: Window | None = None
-    bounds: Bounds | None = None
+    bounds: Bounds | str | None = None
     words: WordModel | None = None
     granularity: Granularity = "batch"
     batch: int = 1000
@@ -51,7 +51,7 @@ class Plan(NamedTuple):
     def settings(self) -> Settings:
         """What the files are read against."""
         plain = Settings()
-        bounds = self.bounds or plain.bounds
+        bounds = Settings(bounds=self.bounds).bounds
         return plain._replace(window=self.window or UNBOUNDED, bounds=bounds, words=self.words)
 
     def options(self, family: str) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def replay(
     family: str | None = None,
     engine: str = DEFAULT,
     window: Window | None = None,
-    bounds: Bounds | None = None,
+    bounds: Bounds | str | None = None,
     words: WordModel | None = None,
     granularity: Granularity = "batch",
     batch: int = 1000,

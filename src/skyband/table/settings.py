@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from skyband.kernels.array import Int8s, Int64s
+from skyband.kernels.earth import HALF_CIRCUMFERENCE, MAP
 from skyband.table.argument import check_integer, is_integer, is_number
 from skyband.table.duration import microseconds, parse_duration
 from skyband.table.reject import shorten
@@ -84,6 +85,7 @@ class Windows(NamedTuple):
 
 
 FARTHEST_CORNER = 1e150
+GEOGRAPHIC = "geographic"
 
 
 class _Bounds(NamedTuple):
@@ -108,12 +110,41 @@ class Bounds(_Bounds):
         return super().__new__(cls, *corners)
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """Bounds written as "x_min,y_min,x_max,y_max"."""
+    def geographic(cls) -> "Bounds":
+        """The whole Earth: x is longitude and y latitude, in degrees, and distances are along its surface."""
+        return Geographic()
+
+    @classmethod
+    def of(cls, given: Any) -> "Bounds":
+        """What is meant by bounds, by "geographic", and by four numbers; the inverse of `plain`."""
+        if isinstance(given, Bounds):
+            return given
+        return Geographic() if given == GEOGRAPHIC else cls(*given)
+
+    @property
+    def is_geographic(self) -> bool:
+        """Whether places are longitudes and latitudes on Earth."""
+        return False
+
+    @property
+    def plain(self) -> list[float] | str:
+        """Four numbers, or "geographic", as files have them."""
+        return list(self)
+
+    @property
+    def flat(self) -> tuple[float, float, float, float]:
+        """The rectangle that an index divides; for the Earth that of its flat map, see `skyband.kernels.sphere`."""
+        return (self.x_min, self.y_min, self.x_max, self.y_max)
+
+    @classmethod
+    def parse(cls, text: str) -> "Bounds":
+        """Bounds written as "x_min,y_min,x_max,y_max" or "geographic"."""
+        if text.strip() == GEOGRAPHIC:
+            return Geographic()
         try:
             x_min, y_min, x_max, y_max = (float(part) for part in text.split(","))
         except ValueError:
-            message = f'Bounds are written as four numbers "x_min,y_min,x_max,y_max", not {text!r}.'
+            message = f'Bounds are written as four numbers "x_min,y_min,x_max,y_max" or "geographic", not {text!r}.'
             raise ValueError(message) from None
         return cls(x_min, y_min, x_max, y_max)
 
@@ -122,6 +153,44 @@ class Bounds(_Bounds):
         """The largest distance between two places."""
         dx, dy = self.x_max - self.x_min, self.y_max - self.y_min
         return math.sqrt(dx * dx + dy * dy)
+
+
+class Geographic(Bounds):
+    """The whole Earth, as `Bounds.geographic()` declares it."""
+
+    __slots__ = ()
+
+    def __new__(cls, *_: float) -> Self:  # corners are given where a copy is unpickled
+        return super().__new__(cls, -180.0, -90.0, 180.0, 90.0)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Geographic)
+
+    def __ne__(self, other: object) -> bool:
+        return not isinstance(other, Geographic)
+
+    def __hash__(self) -> int:
+        return hash(GEOGRAPHIC)
+
+    def __repr__(self) -> str:
+        return "Bounds.geographic()"
+
+    @property
+    def is_geographic(self) -> bool:
+        return True
+
+    @property
+    def plain(self) -> str:
+        return GEOGRAPHIC
+
+    @property
+    def flat(self) -> tuple[float, float, float, float]:
+        return MAP
+
+    @property
+    def diagonal(self) -> float:
+        """Half the circumference, in metres."""
+        return HALF_CIRCUMFERENCE
 
 
 class WordModel(Protocol):
@@ -150,7 +219,7 @@ class Settings(_Settings):
         cls,
         dims: int | None = None,
         window: WindowLike = UNBOUNDED,
-        bounds: Bounds | Sequence[float] | None = None,
+        bounds: Bounds | Sequence[float] | str | None = None,
         words: WordModel | None = None,
     ) -> Self:
         if dims is not None:
@@ -164,11 +233,11 @@ def _is_corner(given: Any) -> bool:
     return is_number(given) and bool(-FARTHEST_CORNER <= given <= FARTHEST_CORNER)
 
 
-def _bounds(given: Bounds | Sequence[float] | None) -> Bounds:
+def _bounds(given: Bounds | Sequence[float] | str | None) -> Bounds:
     if isinstance(given, Bounds):
         return given
     if given is None:
         return Bounds(0, 0, 1, 1)
-    if isinstance(given, list | tuple) and len(given) == 4:
-        return Bounds(*given)
-    raise ValueError(f"bounds is a skyband.Bounds(x_min, y_min, x_max, y_max), not {shorten(given)}.")
+    if given == GEOGRAPHIC or (isinstance(given, list | tuple) and len(given) == 4):
+        return Bounds.of(given)
+    raise ValueError(f'bounds is a skyband.Bounds(x_min, y_min, x_max, y_max) or "geographic", not {shorten(given)}.')

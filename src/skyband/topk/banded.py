@@ -79,8 +79,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._n_searches, self._n_searched = 1, self.first_search_cost
         self._priced_at = float(self.first_search_cost)
         self._cell_store = CellStore(0)
-        bounds = self.settings.bounds
-        self._term_store = TermStore((bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max))
+        self._sphere_cell_store = CellStore(0)
+        self._term_store = TermStore(self.settings.bounds.flat)
         self._workspace = Workspace(
             said=np.zeros(1),
             run=np.zeros(1),
@@ -91,6 +91,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             deliveries=make_delivery_set(initial(64)),
             cell_pool=self._cell_store.cell_pool,
             frontier=self._cell_store.frontier,
+            sphere_cell_pool=self._sphere_cell_store.cell_pool,
+            sphere_frontier=self._sphere_cell_store.frontier,
             trees=self._term_store.trees,
             term_search=self._term_store.term_search,
             cells=Cells(False, self._cell_store.cell_pool.grid, np.zeros(0), np.zeros(0)),
@@ -184,6 +186,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             heap=workspace.heap if most <= len(workspace.heap.keys) else make_heap(2 * most),
             cell_pool=self._cell_store.cell_pool,
             frontier=self._cell_store.frontier,
+            sphere_cell_pool=self._sphere_cell_store.cell_pool,
+            sphere_frontier=self._sphere_cell_store.frontier,
             trees=self._term_store.trees,
             term_search=self._term_store.term_search,
             moved=grown(workspace.moved, n_touched),
@@ -314,9 +318,10 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         for name, n in zip(COUNTS, counts[: len(COUNTS)], strict=True):
             self._counters[name] += int(n)
         counts[:] = 0
-        by_cell, by_term = self._cell_store.counts, self._term_store.counts
-        self._n_searched += int(by_cell[:CALLS].sum()) + ENTRIES_A_MESSAGE * int(by_term[SEARCH_SCORED])
-        for searched in (by_cell, by_term):
+        by_cell, on_sphere, by_term = self._cell_store.counts, self._sphere_cell_store.counts, self._term_store.counts
+        self._n_searched += int(by_cell[:CALLS].sum() + on_sphere[:CALLS].sum())
+        self._n_searched += ENTRIES_A_MESSAGE * int(by_term[SEARCH_SCORED])
+        for searched in (by_cell, on_sphere, by_term):
             self._counters["scored"] += int(searched[SEARCH_SCORED])
             self._n_searches += int(searched[CALLS])
             searched[:] = 0

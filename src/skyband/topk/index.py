@@ -1,5 +1,6 @@
 """Indexes of subscriptions: whom may a publication reach?"""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -62,7 +63,7 @@ class WordIndex(Index, Protocol):
 class ByKind:
     """An index that leaves some kinds of score to one index and the others to another."""
 
-    def __init__(self, one: PointIndex, other: PointIndex, kinds: tuple[int, ...]) -> None:
+    def __init__(self, one: PointIndex, other: PointIndex, kinds: Sequence[int]) -> None:
         self.one = one
         self.other = other
         self._is_other = np.isin(np.arange(8), kinds)

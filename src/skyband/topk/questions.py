@@ -10,17 +10,17 @@ from skyband.kernels.ragged import places_of, starts_of
 from skyband.kernels.slots import BLOCK
 from skyband.table import Windows
 from skyband.topk.kernels.scan import LARGEST, UNBOUNDED, Rules
-from skyband.topk.kernels.score import Questions
+from skyband.topk.kernels.score import WAYS, Questions
 from skyband.topk.roster import Roster
 from skyband.topk.rows import TopSubscriptions
 from skyband.topk.store import WIDEST
 
-# 1 where smaller scores of a kind are better, -1 where larger ones are.
-WAYS = np.array([1.0, 1.0, -1.0, -1.0, -1.0])
-
 
 class NewQuestions(NamedTuple):
-    """What new subscriptions ask: kinds and vectors by row, terms as lists laid end to end."""
+    """What new subscriptions ask: kinds and vectors by row, terms as lists laid end to end.
+
+    `sphere` is (coordinate, row), where some of them are places on Earth.
+    """
 
     kinds: Int8s
     points: Floats
@@ -31,6 +31,7 @@ class NewQuestions(NamedTuple):
     offsets: Int64s
     terms: Int64s
     term_weights: Floats
+    sphere: Floats | None = None
 
 
 def _no_questions(dims: int, weighted_dims: int) -> Questions:
@@ -112,6 +113,8 @@ class QuestionStore:
         into.terms[self._n_terms : end] = new.terms
         into.term_weights[self._n_terms : end] = new.term_weights
         self._n_terms = end
+        if new.sphere is not None:
+            into.sphere[block, :, i] = new.sphere.T
 
     def _reserve_questions(self, new: NewQuestions) -> Questions:
         slots = self.roster.slots
@@ -120,8 +123,14 @@ class QuestionStore:
             before = _no_questions(new.points.shape[1], new.weights.shape[1])
         n_terms = self._n_terms + len(new.terms)
         by_slot = ("norm", "alpha", "signature", "term_start", "term_count")
+        sphere = before.sphere
+        if new.sphere is not None and not len(sphere):
+            sphere = np.zeros((0, len(new.sphere), BLOCK))
+        if new.sphere is not None or len(sphere):
+            sphere = grown(sphere, slots.n_blocks)
         self.questions = grown_all(before, slots.n_slots, by_slot)._replace(
             kinds=slots.kinds,
+            sphere=sphere,
             centre=grown(before.centre, slots.n_blocks),
             weight=grown(before.weight, slots.n_blocks),
             terms=grown(before.terms, n_terms),

@@ -7,6 +7,7 @@ its place and moves the stamps behind it by one.
 """
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,9 @@ from skyband.topk.kernels.score import Contents
 
 # Wider windows hold everything, since times lie within ±FARTHEST; and this much more than a time fits 64 bits.
 WIDEST = 2 * FARTHEST + 1
+
+# Coordinates on the sphere, one in a column, of places, one in a row.
+ToSphere = Callable[[Floats], Floats]
 
 
 class Arrivals(NamedTuple):
@@ -62,6 +66,7 @@ class Store:
             np.zeros((dims, 0)), np.zeros(0), nothing, nothing, nothing, nothing, np.zeros(0), diagonal
         )
         self._n_terms = 0
+        self._to_sphere: ToSphere | None = None
         # timeline[i] is the number of the publication with stamp `origin + i`, for first <= i < last.
         self._timeline = np.zeros(0, np.int64)
         self._first = 0
@@ -105,8 +110,15 @@ class Store:
 
     @property
     def n_bytes(self) -> int:
-        arrays = [self.ts, self.stamp, self._timeline, *self.contents[:-1]]
-        return self.ids.n_bytes + sum(array.nbytes for array in arrays)
+        held = (self.ts, self.stamp, self._timeline, *self.contents)
+        return self.ids.n_bytes + sum(array.nbytes for array in held if isinstance(array, np.ndarray))
+
+    def put_on_sphere(self, to_sphere: ToSphere) -> None:
+        """Have points on the sphere as well from now on, those that are stored and those that come."""
+        if self._to_sphere is None:
+            self._to_sphere = to_sphere
+            points = np.ascontiguousarray(self.contents.point[:, : self.tail].T)
+            self.contents = self.contents._replace(sphere=grown(to_sphere(points), len(self.ts), axis=1))
 
     def indices(self) -> Int64s:
         """The indices of the live publications, in order of arrival."""
@@ -169,6 +181,8 @@ class Store:
     def _write(self, rows: Arrivals, index: Int64s) -> None:
         into = self.contents
         into.point[:, index[0] : index[-1] + 1] = rows.points.T
+        if self._to_sphere is not None:
+            into.sphere[:, index[0] : index[-1] + 1] = self._to_sphere(rows.points)
         into.norm[index] = rows.norms
         into.signature[index] = rows.signatures
         into.term_start[index] = self._n_terms + rows.offsets[:-1]
@@ -216,6 +230,7 @@ class Store:
             by_publication = ("norm", "signature", "term_start", "term_count")
             self.contents = grown_all(self.contents, self.tail + n, by_publication)._replace(
                 point=grown(self.contents.point, self.tail + n, axis=1),
+                sphere=grown(self.contents.sphere, self.tail + n, axis=1) if self._to_sphere else self.contents.sphere,
                 terms=grown(self.contents.terms, self._n_terms + n_terms),
                 term_weights=grown(self.contents.term_weights, self._n_terms + n_terms),
             )
@@ -229,6 +244,8 @@ class Store:
         for array in (self.ts, self.stamp, *self.contents[1:5]):
             array[:n] = array[kept].copy()
         self.contents.point[:, :n] = self.contents.point[:, kept].copy()
+        if self._to_sphere is not None:
+            self.contents.sphere[:, :n] = self.contents.sphere[:, kept].copy()
         first_term = int(self.contents.term_start[0]) if n else self._n_terms
         n_terms = self._n_terms - first_term
         for array in (self.contents.terms, self.contents.term_weights):

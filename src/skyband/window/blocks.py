@@ -10,7 +10,8 @@ from skyband.kernels.order import order_by
 from skyband.kernels.room import DOUBLINGS, NoProgress, stops
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
-from skyband.topk.kernels.score import CHEBYSHEV, COSINE, Contents
+from skyband.topk.kernels.score import Contents
+from skyband.topk.score import FORMS, Score
 from skyband.window.kernels.block_tree import (
     FANOUT,
     FAR,
@@ -64,6 +65,7 @@ class Tree:
 
     def __init__(self, kind: int, dims: int) -> None:
         self.kind = kind
+        self.form = FORMS[Score(kind)]
         self.dims = dims
         self._n_sorted = self._n_used = self._next = 0
         self._make(1)
@@ -74,8 +76,8 @@ class Tree:
         shape = (n_blocks, dims, FANOUT)
         self.seats = Seats(
             np.zeros(shape),
-            np.zeros(shape if self.kind == CHEBYSHEV else (0, dims, FANOUT)),
-            np.zeros((n_blocks if self.kind == COSINE else 0, FANOUT)),
+            np.zeros(shape if self.form.weighs else (0, dims, FANOUT)),
+            np.zeros((n_blocks if self.form.by_angle else 0, FANOUT)),
             np.full((n_blocks, FANOUT), -np.inf),
             np.full((n_blocks, FANOUT), -1, np.int64),
         )
@@ -87,7 +89,7 @@ class Tree:
         self.nodes = Nodes(
             np.full(box, FAR),
             np.full(box, -FAR),
-            np.full(box if self.kind == CHEBYSHEV else (n_nodes, 0, FANOUT), FAR),
+            np.full(box if self.form.weighs else (n_nodes, 0, FANOUT), FAR),
             np.full((n_nodes, FANOUT), -np.inf),
             np.array([0, *np.cumsum([0, *counts[1:-1]])], np.int64),
             np.array(counts, np.int64),
@@ -122,7 +124,7 @@ class Tree:
 
     def _shape(self, some: Sitters) -> Floats:
         """The points that decide who lies close to whom: directions for cosines."""
-        if self.kind != COSINE:
+        if not self.form.by_angle:
             return some.centres
         return some.centres / np.where(some.norms > 0.0, some.norms, 1.0)[:, np.newaxis]
 
@@ -141,9 +143,9 @@ class Tree:
         seats, taken = self.seats, np.flatnonzero(self.seats.slot.ravel() >= 0)
         block, i = taken // FANOUT, taken % FANOUT
         weights, norms = np.ones((len(taken), self.dims)), np.zeros(len(taken))
-        if self.kind == CHEBYSHEV:
+        if self.form.weighs:
             weights = seats.weight[block, :, i]
-        if self.kind == COSINE:
+        if self.form.by_angle:
             norms = seats.norm[block, i]
         return Sitters(seats.slot[block, i], seats.centre[block, :, i], weights, norms, seats.gate[block, i])
 
@@ -154,9 +156,9 @@ class Tree:
         block, i = places // FANOUT, places % FANOUT
         self.seats.slot[block, i] = slots[order]
         self.seats.centre[block, :, i] = centres[order]
-        if self.kind == CHEBYSHEV:
+        if self.form.weighs:
             self.seats.weight[block, :, i] = weights[order]
-        if self.kind == COSINE:
+        if self.form.by_angle:
             self.seats.norm[block, i] = norms[order]
         enclose(self.kind, self.seats, self.nodes, places)
         self.adjust(places, gates[order])

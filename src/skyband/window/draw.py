@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 from skyband.workload.course import Course
 from skyband.workload.draw import KS, NUMBERS, Draws, Row, windows
 
-SCORES = ["euclidean", "chebyshev", "sum", "cosine"]
+SCORES = ["euclidean", "chebyshev", "sum", "cosine", "geodesic"]
+# Distances on Earth are in metres.
+FAR = 120_000.0
 
 
 @st.composite
@@ -17,7 +19,7 @@ def _subscriptions(draw: st.DrawFn) -> Row:
     if score == "chebyshev" and draw(st.booleans()):
         row["weights"] = draw(st.sampled_from([[0.0, 1.0], [2.0, 1.0]]))
     if draw(st.integers(0, 3)) == 0:
-        row["threshold"] = draw(st.sampled_from([-1.0, 0.0, 1.0, 2.0]))
+        row["threshold"] = draw(st.sampled_from([-1.0, 0.0, 1.0, 2.0])) * (FAR if score == "geodesic" else 1.0)
         row["k"] = draw(st.sampled_from([None, 1, 3]))
     return row | draw(windows())
 
@@ -32,12 +34,13 @@ class WindowDraws(Draws):
     def question(self, course: Course) -> Row:
         """A score, with few vectors."""
         draw = course.draw
-        score = draw.choice(SCORES) if course.order in ("random", "ties") else draw.choice(SCORES[:3])
+        named = SCORES if course.order in ("random", "ties") else SCORES[:3]
+        score = draw.choice([score for score in named if course.dims == 2 or score != "geodesic"])
         vector = [draw.choice((0.0, 0.0, 1.0, -2.0)) for _ in range(course.dims)]
         row: Row = {"score": score, "point": None, "weights": None, "threshold": None}
         row["weights" if score == "sum" else "point"] = vector
         if draw.random() < 0.1:
-            row["threshold"] = float(draw.randrange(1, 4))
+            row["threshold"] = draw.randrange(1, 4) * (FAR if score == "geodesic" else 1.0)
         return row
 
     def content(self, course: Course, i: int) -> Row:

@@ -11,19 +11,22 @@ from skyband.table.argument import check_choice, check_integer
 from skyband.topk.banded import Banded
 from skyband.topk.cell_store import CellStore
 from skyband.topk.index import ByKind, PointIndex
-from skyband.topk.kernels.score import COSINE
+from skyband.topk.kernels.score import Contents
 from skyband.topk.kernels.workspace import Cells
+from skyband.topk.score import scores
 from skyband.window.blocks import BlockIndex
 from skyband.window.grid import GridIndex
 from skyband.window.points import Points
 from skyband.window.rows import Publications, Subscriptions
 from skyband.window.sparse import SparseIndex
+from skyband.window.sphere import OnSphere, on_sphere
 
 # A grid is fitted when so many publications are there, and again when a quarter of as many lie beyond it.
 FIT_FROM = 256
 # Cosines over more dimensions are indexed by the dimensions that vectors share.
 MOST_DENSE = 16
 MOST_CELLS = 1_000_000
+SPHERE_DIMS = 3
 
 IndexName = Literal["blocks", "grid"]
 
@@ -38,25 +41,41 @@ class Window(Points, Banded[Subscriptions, Publications]):
         self._index_name: IndexName = index
         self._cells = None if cells is None else check_integer("cells", cells, 1, MOST_CELLS)
         self._grid: GridIndex | None = None
-        self._has_cell_store = False
+        self._sphere_grid: GridIndex | None = None
+        self._has_cell_store = self._is_on_sphere = self._is_sphere_indexed = False
 
     def _options(self) -> dict[str, Any]:
         return asdict(self.policy) | {"index": self._index_name, "cells": self._cells}
 
     def _make_index(self) -> PointIndex:
-        """The index that was asked for; cosines of long vectors, mostly sparse, have one of their own."""
-        sparse = self._dims > MOST_DENSE
-        if self._index_name == "grid":
-            self._grid = GridIndex(self._dims, None, n_per_dim=self._cells)
-            return ByKind(self._grid, SparseIndex(self._dims) if sparse else BlockIndex(self._dims), (COSINE,))
-        blocks = BlockIndex(self._dims)
-        return ByKind(blocks, SparseIndex(self._dims), (COSINE,)) if sparse else blocks
+        """The index that was asked for; what cells cannot serve and long vectors, mostly sparse, have their own."""
+        blocks, sparse = BlockIndex(self._dims), SparseIndex(self._dims)
+        by_shared = scores(lambda form: form.by_shared_dimensions) if self._dims > MOST_DENSE else []
+        rest = ByKind(blocks, sparse, by_shared) if by_shared else blocks
+        if self._index_name == "blocks":
+            return rest
+        self._grid = GridIndex(self._dims, None, n_per_dim=self._cells)
+        return ByKind(self._grid, rest, scores(lambda form: not form.by_cells))
 
-    def _enter(self, slots: Int64s) -> None:
+    def _sphere_index(self) -> OnSphere:
+        """An index of the same kind for places on Earth."""
+        self._is_sphere_indexed = True
+        if self._index_name == "blocks":
+            return OnSphere(BlockIndex(SPHERE_DIMS))
+        self._sphere_grid = GridIndex(SPHERE_DIMS, None, n_per_dim=self._cells)
+        return OnSphere(self._sphere_grid)
+
+    def _opened_index(self) -> PointIndex:
+        """The index, with one for places on Earth beside it since somebody has asked for them."""
         if self._index is None:
             self._index = self._make_index()
+        if self._is_on_sphere and not self._is_sphere_indexed:
+            self._index = ByKind(self._index, self._sphere_index(), scores(lambda form: form.on_sphere))
+        return self._index
+
+    def _enter(self, slots: Int64s) -> None:
         questions, block, i = self._question_store.questions, slots // BLOCK, slots % BLOCK
-        self._index.add(
+        self._opened_index().add(
             slots,
             questions.kinds[block],
             np.ascontiguousarray(questions.centre[block, :, i]),
@@ -65,21 +84,41 @@ class Window(Points, Banded[Subscriptions, Publications]):
             self._question_store.rules.gate[slots],
         )
 
+    def _put_on_sphere(self) -> None:
+        super()._put_on_sphere()
+        if not self._is_on_sphere:
+            store, self._sphere_cell_store, self._is_on_sphere = self._opened(), CellStore(SPHERE_DIMS), True
+            self._shelve_on_sphere(store.head, store.tail)
+
     def _make_searchable(self, lo: int, hi: int) -> None:
         store = self._opened()
         if not self._has_cell_store:
             self._cell_store, self._has_cell_store = CellStore(self._dims), True
         self._cell_store.forget(self._first_number)
         self._cell_store.insert(store.contents, store.base, lo, hi)
+        if self._is_on_sphere:
+            self._shelve_on_sphere(lo, hi)
+
+    def _shelve_on_sphere(self, lo: int, hi: int) -> None:
+        store = self._opened()
+        self._sphere_cell_store.forget(self._first_number)
+        self._sphere_cell_store.insert(on_sphere(store.contents), store.base, lo, hi)
 
     def _fit(self) -> None:
-        """Fit the grid to what is stored, if there is one and it does not suit."""
-        store = self._opened()
-        n = store.tail - store.head
-        if self._grid is None or n < FIT_FROM:
-            return
-        if len(self._grid.grid.n) == 0 or 4 * self._grid.n_outside > n:
-            self._grid.fit(np.ascontiguousarray(store.contents.point[:, store.head : store.tail].T))
+        """Fit the grids to what is stored, if there are any and they do not suit."""
+        contents = self._opened().contents
+        if self._grid is not None and self._fit_grid(self._grid, contents):
             n_slots = self._roster.slots.n_slots
             unknown = Cells(True, self._grid.grid, np.full(n_slots, np.inf), np.full(n_slots, -np.inf))
             self._workspace = self._workspace._replace(cells=unknown)
+        if self._sphere_grid is not None:
+            self._fit_grid(self._sphere_grid, on_sphere(contents))
+
+    def _fit_grid(self, grid: GridIndex, contents: Contents) -> bool:
+        """Fit a grid if it does not suit; says whether it was."""
+        store = self._opened()
+        n = store.tail - store.head
+        if n < FIT_FROM or (len(grid.grid.n) and 4 * grid.n_outside <= n):
+            return False
+        grid.fit(np.ascontiguousarray(contents.point[:, store.head : store.tail].T))
+        return True

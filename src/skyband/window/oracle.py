@@ -5,14 +5,14 @@ from typing import NamedTuple
 from skyband.contract import register
 from skyband.table import WindowKind
 from skyband.topk.oracle import ContinuousOracle, Question
-from skyband.topk.score import Score, chebyshev, cosine, euclidean, weighted_sum
+from skyband.topk.score import FORMS, Form, Score
 from skyband.window.rows import Publications, Subscriptions
 
 
 class Ask(NamedTuple):
     """How a subscription scores points."""
 
-    score: Score
+    form: Form
     point: list[float]
     weights: list[float]
 
@@ -28,27 +28,21 @@ class WindowOracle(ContinuousOracle[Subscriptions, Publications]):
     publications = Publications
 
     def _question(self, rows: Subscriptions, i: int) -> Question:
-        score = Score(int(rows.score[i]))
+        form = FORMS[Score(int(rows.score[i]))]
         threshold = float(rows.threshold[i])
         return Question(
             k=int(rows.k[i]),
             window=WindowKind(int(rows.window.kind[i])),
             size=int(rows.window.size[i]),
             threshold=None if threshold != threshold else threshold,
-            ascending=score in (Score.EUCLIDEAN, Score.CHEBYSHEV),
-            ask=Ask(score, rows.points[i].tolist(), rows.weights[i].tolist()),
+            ascending=form.ascending,
+            ask=Ask(form, rows.points[i].tolist(), rows.weights[i].tolist()),
         )
 
     def _content(self, rows: Publications, i: int) -> list[float]:
         point: list[float] = rows.points[i].tolist()
         return point
 
-    def _score(self, question: Question, content: list[float]) -> float:
+    def _score(self, question: Question, content: list[float]) -> float | None:
         ask: Ask = question.ask
-        if ask.score == Score.EUCLIDEAN:
-            return euclidean(ask.point, content)
-        if ask.score == Score.CHEBYSHEV:
-            return chebyshev(ask.point, ask.weights, content)
-        if ask.score == Score.SUM:
-            return weighted_sum(ask.point, content)
-        return cosine(ask.point, content)
+        return ask.form.of(ask.point, ask.weights, content)

@@ -4,7 +4,9 @@ import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.slots import BLOCK
+from skyband.kernels.sphere import unit_vectors
 from skyband.topk.questions import NewQuestions
+from skyband.topk.score import scores
 from skyband.topk.skeleton import Continuous
 from skyband.topk.store import Arrivals
 from skyband.window.rows import Publications, Subscriptions
@@ -28,6 +30,9 @@ class Points(Continuous[Subscriptions, Publications]):
     def _questions_of(self, rows: Subscriptions) -> NewQuestions:
         n = len(rows.k)
         nothing = np.zeros(0, np.int64)
+        has_places = bool(np.isin(rows.score, scores(lambda form: form.on_sphere)).any())
+        if has_places:
+            self._put_on_sphere()
         return NewQuestions(
             kinds=rows.score,
             points=rows.points,
@@ -38,7 +43,12 @@ class Points(Continuous[Subscriptions, Publications]):
             offsets=np.zeros(n + 1, np.int64),
             terms=nothing,
             term_weights=np.zeros(0),
+            sphere=unit_vectors(rows.points) if has_places else None,
         )
+
+    def _put_on_sphere(self) -> None:
+        """Have points that are places on the sphere as well, now that somebody asks for them."""
+        self._opened().put_on_sphere(unit_vectors)
 
     def _arrivals(self, rows: Publications) -> Arrivals:
         n = len(rows.ts)

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.array import Bools, Floats, Int8s, Int64s
 from skyband.table.identity import unique_ids
 from skyband.table.instant import instants
 from skyband.table.scalar import filled, null_mask, texts
@@ -14,9 +14,9 @@ from skyband.table.settings import Settings, Windows
 from skyband.table.sieve import Parsed, Sieve, any_of
 from skyband.table.subscription import keep_windows, ks, thresholds, windows
 from skyband.table.vector import Lists, all_finite, dense, dimensions, no_nulls, vectors
-from skyband.topk.score import Score
+from skyband.topk.score import FORMS, scores
 
-SCORES = [score.name.lower() for score in Score]
+SCORES = [form.name for form in FORMS.values()]
 
 PUBLICATIONS = pa.schema([("id", pa.string()), ("ts", pa.int64()), ("point", pa.list_(pa.float64()))])
 SUBSCRIPTIONS = pa.schema(
@@ -97,7 +97,8 @@ def _scores(sieve: Sieve) -> Int8s:
     found = pc.index_in(names, value_set=pa.array(SCORES))
     unknown = null_mask(found) & ~null_mask(names)
     sieve.reject(unknown, "score", f"score must be one of {', '.join(SCORES)}")
-    return filled(found, 0).astype(np.int8)
+    numbers: Int8s = np.array(list(FORMS), np.int8)[filled(found, 0)]
+    return numbers
 
 
 def _usable(sieve: Sieve, name: str, lists: Lists) -> None:
@@ -109,24 +110,37 @@ def _check_vectors(sieve: Sieve, score: Int8s, points: Lists, weights: Lists) ->
     """Each score has the vectors it needs; one that it has no use for is ignored, as an unknown column is."""
     _usable(sieve, "point", points)
     _usable(sieve, "weights", weights)
-    distance = (score == Score.EUCLIDEAN) | (score == Score.CHEBYSHEV)
-    for name, at in (("euclidean", score == Score.EUCLIDEAN), ("chebyshev", score == Score.CHEBYSHEV)):
-        sieve.reject(at & points.null, "point", f"{name} needs a point")
-    sieve.reject((score == Score.SUM) & weights.null, "weights", "sum needs weights")
-    neither = ~distance & points.null & weights.null
-    sieve.reject(neither, "weights", "cosine needs weights or a point")
-    both = (score == Score.COSINE) & ~points.null & ~weights.null
-    sieve.reject(both, "point", "cosine takes weights or a point, not both")
-    negative = any_of(weights.rows, weights.values < 0, sieve.n_rows) & (score == Score.CHEBYSHEV)
-    sieve.reject(negative, "weights", "chebyshev weights must not be negative")
+    for form in FORMS.values():
+        at, name = score == form.score, form.name
+        if form.vector == "either":
+            sieve.reject(at & points.null & weights.null, "weights", f"{name} needs weights or a point")
+            sieve.reject(at & ~points.null & ~weights.null, "point", f"{name} takes weights or a point, not both")
+        elif form.vector == "point":
+            sieve.reject(at & points.null, "point", f"{name} needs a point")
+        else:
+            sieve.reject(at & weights.null, "weights", f"{name} needs weights")
+        if form.on_sphere:
+            _check_places(sieve, at, name, points)
+        if form.weighs:
+            negative = any_of(weights.rows, weights.values < 0, sieve.n_rows) & at
+            sieve.reject(negative, "weights", f"{name} weights must not be negative")
     uneven = ~points.null & ~weights.null & (points.lengths != weights.lengths)
     sieve.reject(uneven, "weights", "weights must hold as many numbers as point")
+
+
+def _check_places(sieve: Sieve, at: Bools, name: str, points: Lists) -> None:
+    """A place is a longitude and a latitude, and nothing else."""
+    sieve.reject(at & (points.lengths != 2), "point", f"{name} needs a longitude and a latitude")
+    limits = np.where(np.arange(len(points.values)) == points.offsets[points.rows], 180.0, 90.0)
+    outside = any_of(points.rows, ~(np.abs(points.values) <= limits), sieve.n_rows)
+    reason = f"{name} needs a longitude from -180 to 180 and a latitude from -90 to 90"
+    sieve.reject(at & outside, "point", reason)
 
 
 def _matrices(sieve: Sieve, score: Int8s, points: Lists, weights: Lists, dims: int) -> tuple[Floats, Floats]:
     vectors = dense(sieve, points, dims, np.nan)
     given = dense(sieve, weights, dims, 1.0)
-    from_weights = points.null[~sieve.bad] | (score == Score.SUM)
+    from_weights = points.null[~sieve.bad] | np.isin(score, scores(lambda form: form.vector == "weights"))
     vectors[from_weights] = given[from_weights]
-    given[score != Score.CHEBYSHEV] = 1.0
+    given[~np.isin(score, scores(lambda form: form.weighs))] = 1.0
     return vectors, given

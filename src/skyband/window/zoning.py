@@ -6,8 +6,10 @@ Where a score has weights or a direction in place of a centre, that takes its pl
 import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.kernels.earth import EARTH_RADIUS
+from skyband.kernels.sphere import unit_vectors
 from skyband.table import Settings
-from skyband.topk.score import Score
+from skyband.topk.score import FORMS, Score, scores
 from skyband.window.rows import Publications, Subscriptions
 from skyband.zoning.division import Coordinates, Division, Wanted, is_by_count
 from skyband.zoning.group import Groups, grouped
@@ -20,6 +22,8 @@ WITHOUT_CENTRE = "without a centre"
 
 # The squares of shorter vectors may vanish, and with them all that is known about their angles.
 SHORT = 1e-100
+# Coordinates on the sphere.
+SPHERE = 3
 
 
 class WindowDivision(Division):
@@ -72,37 +76,35 @@ DIVISION = WindowDivision()
 
 def is_placeless(rows: Subscriptions) -> Bools:
     """Whether a score is no distance from a point."""
-    return np.isin(rows.score, (Score.SUM, Score.COSINE))
+    return np.isin(rows.score, scores(lambda form: not form.has_place))
 
 
 def _matches(rows: Subscriptions, chosen: Int64s, publications: Publications) -> Floats:
     sample, share = some_of(publications.points)
-    scores = rows.score[chosen]
+    kinds = rows.score[chosen]
     found = np.zeros(len(chosen))
     for part in chunks(len(chosen), len(sample) * max(sample.shape[1], 1)):
         points, weights = rows.points[chosen[part], None], rows.weights[chosen[part], None]
-        limit, kind = rows.threshold[chosen[part], None], scores[part, None]
-        total = (points * sample).sum(axis=2)
-        lengths = np.sqrt((points * points).sum(axis=2) * (sample * sample).sum(axis=1))
-        by_score = [
-            np.sqrt(((sample - points) ** 2).sum(axis=2)) <= limit,
-            (weights * np.abs(sample - points)).max(axis=2, initial=0.0) <= limit,
-            total >= limit,
-            np.divide(total, lengths, out=np.zeros_like(total), where=lengths > 0) >= limit,
-        ]
-        found[part] = np.select([kind == score for score in Score], by_score).sum(axis=1)
+        limit, kind = rows.threshold[chosen[part], None], kinds[part, None]
+        reaches = [form.reaches(form.of_all(points, weights, sample), limit) for form in FORMS.values()]
+        found[part] = np.select([kind == score for score in FORMS], reaches).sum(axis=1)
     return found / share
 
 
 def members(rows: Subscriptions, worst: Floats, until: Int64s) -> Groups:
-    """Each subscription as a group; its columns are its point, as a direction for cosine, and its weights."""
-    is_distance = np.isin(rows.score, (Score.EUCLIDEAN, Score.CHEBYSHEV))
-    its = needs(rows.threshold, is_distance, worst, until)
+    """Each subscription as a group; its columns are its point, as a direction for cosine, and its weights.
+
+    Of a place on Earth, which has no weights, they are its coordinates on the sphere in the first three.
+    """
+    its = needs(rows.threshold, np.isin(rows.score, scores(lambda form: form.ascending)), worst, until)
     points, is_short = rows.points.copy(), np.zeros(len(rows.k), np.bool_)
-    is_cosine = rows.score == Score.COSINE
+    is_cosine = np.isin(rows.score, scores(lambda form: form.by_angle))
     points[is_cosine], is_short[is_cosine] = _directions(rows.points[is_cosine])
     need, worst = (np.where(is_short, -np.inf, column) for column in (its.need, its.worst))
     columns = np.column_stack([points, rows.weights])
+    is_globe = np.isin(rows.score, scores(lambda form: form.on_sphere))
+    if is_globe.any():
+        columns[is_globe, :SPHERE] = unit_vectors(rows.points[is_globe]).T
     return Groups(rows.score.astype(np.int64), columns, columns.copy(), need, worst, its.until)
 
 
@@ -113,63 +115,37 @@ def features(groups: Groups) -> Floats:
     # A weight matters as much as centres lie apart, and that as much as it weighs.
     by_weight = weights * np.ptp(centre, axis=0) if len(centre) else weights
     need = np.where(groups.worst > -np.inf, groups.worst, 0.0)
-    return np.column_stack([centre * weights, by_weight, need])
+    found = np.column_stack([centre * weights, by_weight, need])
+    is_globe = np.isin(groups.kind, scores(lambda form: form.on_sphere))
+    if is_globe.any():
+        found[is_globe, :-1] = EARTH_RADIUS * middle[is_globe]
+    return found
 
 
 def admits(groups: Groups, rows: Publications, now: int) -> Bools:
     """The points that no box rules out."""
     n_dims = rows.points.shape[1]
-    columns = rows.points.T
-    if (groups.kind == Score.COSINE).any():
+    forms = {kind: FORMS[Score(kind)] for kind in np.unique(groups.kind).tolist()}
+    parts = [rows.points.T]
+    if any(form.by_angle for form in forms.values()):
         directions, is_short = _directions(rows.points)
-        columns = np.vstack([columns, directions.T, is_short])
+        parts += [directions.T, is_short[None].astype(np.float64)]
+    if any(form.on_sphere for form in forms.values()):
+        parts.append(unit_vectors(rows.points))
 
     def test(group: int, need: float, columns: Floats) -> Bools:
         if need == -np.inf:
             return np.ones(columns.shape[1], np.bool_)
-        (low, weights), high, kind = np.split(groups.low[group], 2), groups.high[group], groups.kind[group]
-        if kind == Score.EUCLIDEAN:
-            return -_euclidean(low, high, columns[:n_dims]) >= need
-        if kind == Score.CHEBYSHEV:
-            return -_chebyshev(low, high, weights, columns[:n_dims]) >= need
-        if kind == Score.SUM:
-            return _largest_sum(low, high, columns[:n_dims]) >= need
-        best = _largest_sum(low, high, columns[n_dims : 2 * n_dims])
-        is_possible: Bools = (columns[-1] == 1.0) | (best >= need - SLACK)
+        (low, weights), high, form = np.split(groups.low[group], 2), groups.high[group], forms[groups.kind[group]]
+        if form.on_sphere:
+            return form.best(groups.low[group, :SPHERE], high[:SPHERE], weights, columns[-SPHERE:]) >= need
+        if not form.by_angle:
+            return form.best(low, high, weights, columns[:n_dims]) >= need
+        best = form.best(low, high, weights, columns[n_dims : 2 * n_dims])
+        is_possible: Bools = (columns[2 * n_dims] == 1.0) | (best >= need - SLACK)
         return is_possible
 
-    return reached(np.ascontiguousarray(columns), groups, now, test)
-
-
-def _gap(low: float, high: float, values: Floats) -> Floats:
-    """How far values lie outside of an interval."""
-    gap = np.maximum(low - values, values - high)
-    return np.maximum(gap, 0.0, out=gap)
-
-
-def _euclidean(low: Floats, high: Floats, points: Floats) -> Floats:
-    """The least distance to any centre in a box."""
-    total = np.zeros(points.shape[1])
-    for i, values in enumerate(points):
-        gap = _gap(low[i], high[i], values)
-        total += gap * gap
-    return np.sqrt(total)
-
-
-def _chebyshev(low: Floats, high: Floats, weights: Floats, points: Floats) -> Floats:
-    """The least distance to any centre in a box, given the least weights."""
-    largest = np.zeros(points.shape[1])
-    for i, values in enumerate(points):
-        np.maximum(largest, weights[i] * _gap(low[i], high[i], values), out=largest)
-    return largest
-
-
-def _largest_sum(low: Floats, high: Floats, points: Floats) -> Floats:
-    """The largest sum by any weights in a box."""
-    total = np.zeros(points.shape[1])
-    for i, values in enumerate(points):
-        total += np.maximum(low[i] * values, high[i] * values)
-    return total
+    return reached(np.ascontiguousarray(np.vstack(parts)), groups, now, test)
 
 
 def _directions(vectors: Floats) -> tuple[Floats, Bools]:

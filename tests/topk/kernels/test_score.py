@@ -8,7 +8,7 @@ import skyband
 from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.score import direction, gate_of, raw_score, score_run, score_tile
 from skyband.topk.scan import ContinuousScan
-from skyband.topk.score import chebyshev, cosine, euclidean, weighted_sum
+from skyband.topk.score import FORMS, Score
 
 DIMS, PUBLICATIONS = 3, 11
 
@@ -27,14 +27,6 @@ def _engine(score: str, random: np.random.Generator) -> ContinuousScan:  # type:
     return engine
 
 
-def _defined(score: str, centre: list[float], weights: list[float], point: list[float]) -> float:
-    if score == "euclidean":
-        return euclidean(centre, point)
-    if score == "chebyshev":
-        return chebyshev(centre, weights, point)
-    return weighted_sum(centre, point) if score == "sum" else cosine(centre, point)
-
-
 @pytest.mark.parametrize("score", ["euclidean", "chebyshev", "sum", "cosine"])
 def test_points_are_scored_as_defined(score: str) -> None:
     engine = _engine(score, np.random.default_rng(5))
@@ -46,7 +38,7 @@ def test_points_are_scored_as_defined(score: str) -> None:
     for slot in range(5):
         centre, weights = questions.centre[0, :, slot].tolist(), questions.weight[0, :, slot].tolist()
         points = contents.point[:, :PUBLICATIONS].T.tolist()
-        wanted = [_defined(score, centre, weights, point) for point in points]
+        wanted = [FORMS[Score[score.upper()]].of(centre, weights, point) for point in points]
         score_run(questions, slot, contents, 0, PUBLICATIONS, np.zeros(1), run)
         assert [raw_score(kind, directed) for directed in run] == wanted
         assert [raw_score(kind, directed) for directed in tile[:, slot]] == wanted

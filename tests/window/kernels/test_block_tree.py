@@ -6,11 +6,20 @@ import pytest
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.candidate import Candidates, make_candidates
-from skyband.topk.kernels.score import CHEBYSHEV, COSINE, EUCLIDEAN, SUM, Contents, Questions, score_pair, score_tile
+from skyband.topk.kernels.score import (
+    CHEBYSHEV,
+    COSINE,
+    EUCLIDEAN,
+    SUM,
+    TINY,
+    Contents,
+    Questions,
+    score_pair,
+    score_tile,
+)
 from skyband.window.kernels.block_tree import (
     FANOUT,
     FAR,
-    TINY,
     Nodes,
     Seats,
     Visits,

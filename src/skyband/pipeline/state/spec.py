@@ -118,7 +118,7 @@ class Shape(NamedTuple):
                 "options": self.options,
                 "dims": self.settings.dims,
                 "window": [int(self.settings.window.kind), self.settings.window.size],
-                "bounds": list(self.settings.bounds),
+                "bounds": self.settings.bounds.plain,
                 "words": None if words is None else [words.documents, dict(words.frequencies)],
                 "ids": list(self.ids),
                 "granularity": self.granularity,
@@ -150,7 +150,7 @@ def parse_shape(text: str) -> Shape:
     plain = json.loads(text)
     words = None if plain["words"] is None else Words(plain["words"][0], plain["words"][1])
     window = Window(WindowKind(plain["window"][0]), plain["window"][1])
-    settings = Settings(plain["dims"], window, Bounds(*plain["bounds"]), words)
+    settings = Settings(plain["dims"], window, Bounds.of(plain["bounds"]), words)
     return Shape(
         plain["family"],
         plain["engine"],

@@ -30,8 +30,8 @@ from skyband.kernels.array import Floats, Int32s, Int64s
 from skyband.kernels.compile import allocating, inlined, kernel
 from skyband.kernels.select import nth
 from skyband.topk.kernels.candidate import Candidates
-from skyband.topk.kernels.grid import Grid, joined, line, locate, n_cells, rest_bound, term
-from skyband.topk.kernels.score import CHEBYSHEV, EUCLIDEAN, SUM, Contents
+from skyband.topk.kernels.grid import Grid, line, locate, n_cells, rest_bound
+from skyband.topk.kernels.score import EUCLIDEAN, SUM, Contents, has_corner, has_lengths, joined, score_listed, term
 
 # Kinds that cells have lists for, and the lists that are not of cells: everywhere for each of four kinds, and outside.
 KINDS = 3
@@ -143,15 +143,15 @@ def _axis(grid: Grid, centre: Floats, weight: Floats, j: int) -> Axis:
 def _bound_at(kind: int, partial: float, axis: Axis, c: int) -> float:
     """The bound of some dimensions joined with the term of coordinate c in one more."""
     # A half-plane has border cells that end with the grid.
-    start = line(axis.low, axis.side, c) if c > 0 or kind == SUM else -np.inf
-    end = line(axis.low, axis.side, c + 1) if c < axis.n - 1 or kind == SUM else np.inf
+    start = line(axis.low, axis.side, c) if c > 0 or has_corner(kind) else -np.inf
+    end = line(axis.low, axis.side, c + 1) if c < axis.n - 1 or has_corner(kind) else np.inf
     return joined(kind, partial, term(kind, axis.centre, axis.weight, start, end))
 
 
 @inlined
 def _home(kind: int, axis: Axis) -> int:
     """The coordinate with the least term."""
-    if kind == SUM:
+    if has_corner(kind):
         return axis.n - 1 if axis.centre > 0.0 else 0
     return locate(axis.centre, axis.low, axis.side, axis.n)
 
@@ -213,7 +213,7 @@ def _walk(grid: Grid, kind: int, centre: Floats, weight: Floats, lo: float, hi: 
         elif 0 <= at[j] < n[j]:
             so_far = _bound_at(kind, partial[j], _axis(grid, centre, weight, j), at[j])
             bound = so_far
-            if kind == SUM:
+            if has_corner(kind):
                 for i in range(j + 1, len(n)):
                     bound += best[i]
             if bound <= hi:
@@ -261,7 +261,7 @@ def _extra_list(kind: int, n_listed: int, n_lists: int) -> int:
     """The list that is not of a cell and holds a slot, or -1."""
     if n_listed == EVERYWHERE:
         return n_lists - EXTRA + kind
-    return n_lists - 1 if kind == SUM and n_listed >= 0 else -1
+    return n_lists - 1 if has_corner(kind) and n_listed >= 0 else -1
 
 
 @inlined
@@ -461,28 +461,13 @@ def _pass_gates(
 ) -> int:
     """Add the slots of a list that the publication passes the gates of from place n on; returns the place after, which
     is past the end when there was no room.
-
-    The scores are those of `score_pair`, which in this loop would count references for 40 ns a slot.
     """
-    gate, centre, weight, dims = cell_index.gate, cell_index.centre, cell_index.weight, len(point)
+    gate, centre, weight, norm = cell_index.gate, cell_index.centre, cell_index.weight, cell_index.norm
+    length = contents.norm[publication] if has_lengths(kind) else 0.0
     into_slot, into_publication, into_directed = into.slot, into.publication, into.directed
     for i in range(len(slots)):
-        slot, directed = slots[i], 0.0
-        if kind == EUCLIDEAN:
-            for j in range(dims):
-                difference = point[j] - centre[slot, j]
-                directed += difference * difference
-        elif kind == CHEBYSHEV:
-            for j in range(dims):
-                directed = max(directed, weight[slot, j] * abs(point[j] - centre[slot, j]))
-        else:
-            for j in range(dims):
-                directed += centre[slot, j] * point[j]
-            if kind == SUM:
-                directed = -directed
-            else:
-                lengths = cell_index.norm[slot] * contents.norm[publication]
-                directed = -(directed / lengths) if lengths > 0.0 else -0.0
+        slot = slots[i]
+        directed = score_listed(kind, centre, weight, norm, slot, point, length)
         if directed <= gate[slot] and directed != np.inf:
             if n < len(into_slot):
                 into_slot[n], into_publication[n], into_directed[n] = slot, publication, directed

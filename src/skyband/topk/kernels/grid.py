@@ -5,10 +5,8 @@ c + 1. Border cells reach to infinity, so every point has a cell. Only the first
 `WIDEST`, since cells multiply with each: the others are ignored, which keeps lower bounds what they are. A grid without
 dimensions is one cell.
 
-A bound is the *directed* score (see `score`) that no point of a cell or box of cells can fall below, to the last bit.
-It is put together as `score_pair` does it: a term for each dimension, of the best place within the edges, joined in the
-order of dimensions. Rounding is monotone and the place of a point is decided by comparing it with the lines
-themselves, so each step of the bound is at most the same step of the score.
+A bound is the *directed* score that no point of a cell or box of cells can fall below, to the last bit; see `score`,
+which has the terms. The place of a point is decided by comparing it with the lines themselves.
 
 Invariants: sides are positive and finite; lines do not decrease; `stride` is row-major, so neighbours in the last
 gridded dimension are neighbours in memory.
@@ -21,7 +19,7 @@ import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
-from skyband.topk.kernels.score import CHEBYSHEV, COSINE, EUCLIDEAN, SUM
+from skyband.topk.kernels.score import has_cells, has_corner, has_weights, joined, term
 
 WIDEST = 12
 MOST_CELLS = 1 << 20
@@ -135,28 +133,11 @@ def cell_of(grid: Grid, point: Floats) -> int:
 
 
 @inlined
-def term(kind: int, centre: float, weight: float, start: float, end: float) -> float:
-    """The least that one dimension contributes to the directed score of a point between two edges; not for COSINE."""
-    if kind == SUM:
-        if centre == 0.0:
-            return 0.0
-        return -(centre * (end if centre > 0.0 else start))
-    gap = max(0.0, max(start - centre, centre - end))
-    return gap * gap if kind == EUCLIDEAN else weight * gap
-
-
-@inlined
-def joined(kind: int, bound: float, part: float) -> float:
-    """A bound of some dimensions with the term of one more."""
-    return max(bound, part) if kind == CHEBYSHEV else bound + part
-
-
-@inlined
 def rest_bound(grid: Grid, kind: int, centre: Floats) -> float:
     """What dimensions that are not gridded allow: 0, or -inf where a sum can grow without limit."""
-    if kind == COSINE:
+    if not has_cells(kind):
         return -np.inf
-    if kind == SUM:
+    if has_corner(kind):
         for j in range(len(grid.n), len(centre)):
             if centre[j] != 0.0:
                 return -np.inf
@@ -170,7 +151,7 @@ def box_bound(grid: Grid, kind: int, centre: Floats, weight: Floats, first: Int6
     if rest_bound(grid, kind, centre) < 0.0:
         return -np.inf
     for j in range(len(grid.n)):
-        w = weight[j] if kind == CHEBYSHEV else 0.0
+        w = weight[j] if has_weights(kind) else 0.0
         part = term(kind, centre[j], w, edge_low(grid, j, first[j]), edge_high(grid, j, last[j]))
         bound = joined(kind, bound, part)
     return bound
@@ -183,7 +164,7 @@ def cell_bound(grid: Grid, kind: int, centre: Floats, weight: Floats, cell: int)
     if rest_bound(grid, kind, centre) < 0.0:
         return -np.inf
     for j in range(len(n)):
-        w, c = weight[j] if kind == CHEBYSHEV else 0.0, cell // stride[j] % n[j]
+        w, c = weight[j] if has_weights(kind) else 0.0, cell // stride[j] % n[j]
         bound = joined(kind, bound, term(kind, centre[j], w, edge_low(grid, j, c), edge_high(grid, j, c)))
     return bound
 

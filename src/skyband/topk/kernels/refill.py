@@ -25,7 +25,7 @@ from skyband.topk.kernels.band import (
 from skyband.topk.kernels.cpm import Ask, search
 from skyband.topk.kernels.deliveries import DeliverySet
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Rules, Steps
-from skyband.topk.kernels.score import PLACE, direction, raw_score, score_run
+from skyband.topk.kernels.score import direction, has_words, on_sphere, raw_score, score_run
 from skyband.topk.kernels.term_search import search_terms
 from skyband.topk.kernels.workspace import (
     CHANCE,
@@ -104,8 +104,11 @@ def n_within(bands: Bands, slot: int, slack: float) -> int:
 def _seek(subscribers: BandSubscribers, published: Published, ask: Ask, workspace: Workspace) -> int:
     """Put the best that is asked for into the heap; returns how many there are."""
     questions = subscribers.questions
-    if questions.kinds[ask.slot // BLOCK] == PLACE:
+    kind = questions.kinds[ask.slot // BLOCK]
+    if has_words(kind):
         return search_terms(workspace.trees, questions, published, ask, workspace.term_search, workspace.heap)
+    if on_sphere(kind):
+        return search(workspace.sphere_cell_pool, questions, published, ask, workspace.sphere_frontier, workspace.heap)
     return search(workspace.cell_pool, questions, published, ask, workspace.frontier, workspace.heap)
 
 

@@ -39,7 +39,7 @@ from skyband.topk.kernels.due import note_due
 from skyband.topk.kernels.prefetch import ask_for
 from skyband.topk.kernels.refill import cut_of, follow_chance, follow_recent, n_within, position_of, refill
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Steps
-from skyband.topk.kernels.score import SUM, Questions, direction, gate_of, raw_score
+from skyband.topk.kernels.score import Questions, direction, gate_of, has_cells, on_sphere, raw_score
 from skyband.topk.kernels.waiting import (
     Call,
     RowView,
@@ -222,7 +222,7 @@ def _follow_cells(questions: Questions, slot: int, gate: float, cells: Cells, co
     """Count that the cells of interest have changed, if they have."""
     block, i, kind = slot // BLOCK, slot % BLOCK, questions.kinds[slot // BLOCK]
     inner, outer = cells.inner[slot], cells.outer[slot]
-    if kind > SUM or inner <= gate < outer:
+    if not has_cells(kind) or on_sphere(kind) or inner <= gate < outer:
         return
     if inner <= outer:
         counts[CELL_UPDATES] += 1

@@ -25,12 +25,13 @@ import numpy as np
 
 from skyband.kernels.array import Floats, Int32s, Int64s
 from skyband.kernels.compile import inlined, kernel
+from skyband.kernels.earth import MAP_DIAGONAL
 from skyband.kernels.heap import Heap, heap_push, heap_sort, worse
 from skyband.kernels.queue import BOUND, ENTRY, drop_first, push
 from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.cpm import CALLS, PUSHED, SCORED, VISITED, Ask
 from skyband.topk.kernels.scan import TIME, Live, Published
-from skyband.topk.kernels.score import Contents, Questions, place_score
+from skyband.topk.kernels.score import PLACE_ON_EARTH, Contents, Questions, message_score
 from skyband.topk.kernels.term_store import (
     AXIS_BITS,
     BOTTOM,
@@ -184,12 +185,9 @@ def _offer(
 ) -> int:
     """Score a message and put it into the heap if it is asked for; returns how many are kept."""
     contents, stamp, slot = published.contents, published.live.stamp[p], ask.slot
-    block, i = slot // BLOCK, slot % BLOCK
     relevance = _relevance(questions, slot, contents, p, words, rank)
     if relevance >= 0.0:
-        dx = contents.point[0, p] - questions.centre[block, 0, i]
-        dy = contents.point[1, p] - questions.centre[block, 1, i]
-        directed = place_score(questions.alpha[slot], dx, dy, contents.diagonal, relevance)
+        directed = message_score(questions, slot, contents, p, relevance)
         if directed <= ask.limit and worse(ask.sign * -directed, stamp, ask.last_key, ask.last_stamp):
             n_kept = heap_push(heap, n_kept, ask.want, ask.sign * -directed, stamp, p)
     return n_kept
@@ -329,10 +327,12 @@ def _rank(trees: TermTrees, questions: Questions, slot: int, term_search: TermSe
 
 @inlined
 def _look_from(trees: TermTrees, questions: Questions, slot: int, diagonal: float, outlook: Floats) -> None:
-    """Write down where the subscription is."""
+    """Write down where the subscription is; one on Earth is on the flat map, as the messages in the trees are."""
     block, i = slot // BLOCK, slot % BLOCK
-    outlook[X] = cell_of(questions.centre[block, 0, i], trees.x_min, trees.x_side)
-    outlook[Y] = cell_of(questions.centre[block, 1, i], trees.y_min, trees.y_side)
+    x, y = questions.centre[block, 0, i], questions.centre[block, 1, i]
+    if questions.kinds[block] == PLACE_ON_EARTH:
+        x, y, diagonal = questions.sphere[block, 3, i], questions.sphere[block, 4, i], MAP_DIAGONAL
+    outlook[X], outlook[Y] = cell_of(x, trees.x_min, trees.x_side), cell_of(y, trees.y_min, trees.y_side)
     outlook[X_UNIT], outlook[Y_UNIT] = trees.x_side / diagonal / CELLS, trees.y_side / diagonal / CELLS
     outlook[ALPHA] = questions.alpha[slot]
 

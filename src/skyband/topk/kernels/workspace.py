@@ -107,8 +107,8 @@ class Cells(NamedTuple):
 class Workspace(NamedTuple):
     """Working space: weights by term, scores of everything stored, the candidates of a slot, a heap, who departed.
 
-    Points are searched for in `cell_pool`, messages in `trees`, each with a working space of its own.
-    `moved` lists the slots whose gate has moved, `n_moved[0]` of them; `counts` adds up what calls have cost.
+    Points are searched for in `cell_pool`, places on Earth in `sphere_cell_pool`, messages in `trees`, each with space
+    of its own. `moved` lists the slots whose gate has moved, `n_moved[0]` of them; `counts` adds up what calls cost.
     `wanted` says how much room is needed to go on, by the names above, where a kernel stopped for want of it.
     """
 
@@ -121,6 +121,8 @@ class Workspace(NamedTuple):
     deliveries: DeliverySet
     cell_pool: CellPool
     frontier: Frontier
+    sphere_cell_pool: CellPool
+    sphere_frontier: Frontier
     trees: TermTrees
     term_search: TermSearch
     cells: Cells

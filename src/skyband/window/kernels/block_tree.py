@@ -11,8 +11,7 @@ kept apart by position in memory: `first[l]` is where the nodes of level l begin
 Invariants: a seat in use has the slot that sits there, and `seat[slot]` points back; an empty seat has gate -inf; the
 box and the gate of a child hold those of everything below it.
 
-A bound never exceeds the score it bounds, to the last bit: it is added up in the same order from terms that are each
-at most as large, and rounding keeps order. Cosines are bounded by unit vectors with a margin for their rounding.
+Scores and bounds are those of `skyband.topk.kernels.score`.
 """
 
 from typing import NamedTuple
@@ -22,13 +21,9 @@ import numpy as np
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.topk.kernels.candidate import Candidates
-from skyband.topk.kernels.score import CHEBYSHEV, COSINE, EUCLIDEAN, SUM, Contents
+from skyband.topk.kernels.score import TINY, Contents, bound_boxes, has_lengths, has_weights, score_seats
 
 FANOUT = 64
-# Cosines of unit vectors are at most 1, and a bound on one may be off by a few units in the last place.
-MARGIN = 1e-12
-# Below this length products of two lengths leave the normal numbers, and nothing is known of the rounding.
-TINY = 1e-140
 # Further out than any number that is let in, and so small that sums of squares and products stay finite.
 FAR = 1e152
 
@@ -68,64 +63,6 @@ class Visits(NamedTuple):
 
 
 @inlined
-def _bound_children(
-    kind: int, low: Floats, high: Floats, weight: Floats, point: Floats, norm: float, bound: Floats
-) -> None:
-    """For each child of a node the least directed score that a point of its box can give."""
-    for i in range(FANOUT):
-        bound[i] = 0.0
-    for j in range(len(point)):
-        x = point[j]
-        below, above = low[j], high[j]
-        if kind == EUCLIDEAN:
-            for i in range(FANOUT):
-                gap = max(max(below[i] - x, x - above[i]), 0.0)
-                bound[i] += gap * gap
-        elif kind == CHEBYSHEV:
-            least = weight[j]
-            for i in range(FANOUT):
-                bound[i] = max(bound[i], least[i] * max(max(below[i] - x, x - above[i]), 0.0))
-        else:
-            for i in range(FANOUT):
-                bound[i] += max(below[i] * x, above[i] * x)
-    if kind == SUM:
-        for i in range(FANOUT):
-            bound[i] = -bound[i]
-    elif kind == COSINE:
-        for i in range(FANOUT):
-            bound[i] = -(bound[i] / norm) - MARGIN if norm > TINY else -np.inf
-
-
-@inlined
-def _score_block(kind: int, seats: Seats, block: int, point: Floats, norm: float, directed: Floats) -> None:
-    """The directed scores of the 64 seats of a block, as `skyband.topk.kernels.score` has them."""
-    centre, weight = seats.centre[block], seats.weight
-    for i in range(FANOUT):
-        directed[i] = 0.0
-    for j in range(len(point)):
-        x, c = point[j], centre[j]
-        if kind == EUCLIDEAN:
-            for i in range(FANOUT):
-                difference = x - c[i]
-                directed[i] += difference * difference
-        elif kind == CHEBYSHEV:
-            w = weight[block, j]
-            for i in range(FANOUT):
-                directed[i] = max(directed[i], w[i] * abs(x - c[i]))
-        else:
-            for i in range(FANOUT):
-                directed[i] += c[i] * x
-    if kind == SUM:
-        for i in range(FANOUT):
-            directed[i] = -directed[i]
-    elif kind == COSINE:
-        lengths = seats.norm[block]
-        for i in range(FANOUT):
-            length = lengths[i] * norm
-            directed[i] = -(directed[i] / length) if length > 0.0 else -0.0
-
-
-@inlined
 def _widest(gate: Floats) -> float:
     widest = -np.inf
     for i in range(FANOUT):
@@ -145,7 +82,7 @@ def visit(kind: int, nodes: Nodes, contents: Contents, publication: int, point: 
     """Write down the blocks that this publication may matter to; there is room for all."""
     top, stack, bound = len(nodes.n) - 1, visits.stack, visits.bound
     blocks, publications, n_found = visits.block, visits.publication, visits.length[0]
-    norm = contents.norm[publication] if kind == COSINE else 0.0
+    norm = contents.norm[publication] if has_lengths(kind) else 0.0
     depth = 0
     for node in range(nodes.n[top]):
         stack[depth] = top * nodes.n[0] + node
@@ -155,7 +92,7 @@ def visit(kind: int, nodes: Nodes, contents: Contents, publication: int, point: 
         level, node = stack[depth] // nodes.n[0], stack[depth] % nodes.n[0]
         at = nodes.first[level] + node
         gate = nodes.gate[at]
-        _bound_children(kind, nodes.low[at], nodes.high[at], nodes.weight[at], point, norm, bound)
+        bound_boxes(kind, FANOUT, nodes.low[at], nodes.high[at], nodes.weight[at], point, norm, bound)
         _set_gate_above(nodes, level, node, _widest(gate))
         for i in range(FANOUT):
             if bound[i] <= gate[i] and gate[i] > -np.inf:
@@ -197,7 +134,7 @@ def score_visits(
 
     Returns the first visit that there was no room for.
     """
-    directed, slots, gates = visits.bound, seats.slot, seats.gate
+    directed, slots, gates, centres = visits.bound, seats.slot, seats.gate, seats.centre
     to_slot, to_publication, to_directed = into.slot, into.publication, into.directed
     n_found, before = into.length[0], -1
     for at in range(since, len(order)):
@@ -207,9 +144,12 @@ def score_visits(
         block, publication = visits.block[order[at]], visits.publication[order[at]]
         for j in range(len(point)):
             point[j] = contents.point[j, publication]
-        norm = contents.norm[publication] if kind == COSINE else 0.0
-        _score_block(kind, seats, block, point, norm, directed)
-        gate, slot = gates[block], slots[block]
+        norm = contents.norm[publication] if has_lengths(kind) else 0.0
+        gate, slot, centre = gates[block], slots[block], centres[block]
+        # Of what a kind has no use for there are no rows.
+        weight = seats.weight[block] if has_weights(kind) else centre
+        lengths = seats.norm[block] if has_lengths(kind) else gate
+        score_seats(kind, FANOUT, centre, weight, lengths, point, norm, directed)
         if block != before:
             _set_gate_above(nodes, 0, block, _widest(gate))
             before = block
@@ -249,7 +189,7 @@ def enclose(kind: int, seats: Seats, nodes: Nodes, places: Int64s) -> None:
     dims = seats.centre.shape[1]
     for place in places:
         block, seat = place // FANOUT, place % FANOUT
-        length = seats.norm[block, seat] if kind == COSINE else 1.0
+        length = seats.norm[block, seat] if has_lengths(kind) else 1.0
         node = block
         for level in range(1, len(nodes.n)):
             at, i = nodes.first[level] + node // FANOUT, node % FANOUT
@@ -258,6 +198,6 @@ def enclose(kind: int, seats: Seats, nodes: Nodes, places: Int64s) -> None:
                 reach = 0.0 if length > TINY else FAR
                 nodes.low[at, j, i] = min(nodes.low[at, j, i], c - reach)
                 nodes.high[at, j, i] = max(nodes.high[at, j, i], c + reach)
-                if kind == CHEBYSHEV:
+                if has_weights(kind):
                     nodes.weight[at, j, i] = min(nodes.weight[at, j, i], seats.weight[block, j, seat])
             node //= FANOUT
