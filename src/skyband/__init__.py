@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
 
 def open(
     family: str,
-    engine: str = "scan",
+    engine: str = "default",
     *,
     window: "WindowLike" = None,
     bounds: "Bounds | str | None" = None,
@@ -63,19 +63,20 @@ def open(
 ) -> "AnyEngine":
     """An empty engine for a family of subscriptions: window, geotext, ranges or ranked.
 
-    `window` is the window of subscriptions that bring none of their own, or a duration such as "10m"; without it
-    nothing expires. `bounds` is the
-    space of geotext, `words` weighs its texts. `granularity` says what changes are netted over. Options that only one
-    engine has, such as `k` and `matching` of ranked, are passed on.
+    Every family has an engine by default, which is scan. `window` is the window of subscriptions that bring none of
+    their own, or a duration such as "10m"; without it nothing expires. `bounds` is the space of geotext, `words` weighs
+    its texts. `granularity` says what changes are netted over. Options that only one engine has, such as `k` and
+    `matching` of ranked, are passed on.
     """
     from skyband.contract import find_engine
-    from skyband.contract.family import check_settings
+    from skyband.contract.family import FAMILIES, check_settings
     from skyband.table import Settings
     from skyband.table.argument import no_option
 
     given: object = family
-    if isinstance(given, str) and given == "covering":
-        raise ValueError("Covering subscriptions have no tops: skyband.CoverSet() keeps them.")
+    its = FAMILIES.get(family) if isinstance(given, str) else None
+    if its is not None and its.keeper is not None:
+        raise ValueError(f"{family.capitalize()} subscriptions have no tops: skyband.{its.keeper}() keeps them.")
     settings = Settings(window=window, bounds=bounds, words=words)
     found = find_engine(family, engine)
     check_settings(family, settings.window, bounds, words)
@@ -85,18 +86,17 @@ def open(
         unknown = re.search("(?:unexpected|multiple values for)(?: keyword)? argument '(.*)'", str(error))
         if unknown is None:
             raise
-        raise no_option(f"The engine {engine} of the family {family}", unknown[1]) from None
+        raise no_option(f"The engine {found.name} of the family {family}", unknown[1]) from None
 
 
 def restore(folder: "str | Path") -> Any:
     """The engine, or the cover set, that wrote a snapshot to this folder, ready to go on as if nothing had happened."""
-    from skyband.contract import find_engine, snapshot_of
+    from skyband.contract import FAMILIES, find_engine, snapshot_of
     from skyband.table.argument import check_folder
 
     folder = check_folder(folder)
     family, engine = snapshot_of(folder)
-    if family == "covering":
-        from skyband.covering import CoverSet
-
-        return CoverSet.restore(folder)
+    keeper = FAMILIES[family].keeper if family in FAMILIES else None
+    if keeper is not None:
+        return getattr(importlib.import_module(FAMILIES[family].room), keeper).restore(folder)
     return find_engine(family, engine).restore(folder)

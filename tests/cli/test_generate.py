@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from skyband.cli.generate import SUMMARIES, family_command
+from skyband.cli.generate import family_command
 from skyband.contract.reading import read_publications, read_subscriptions
 from skyband.table import Bounds, Settings, read_table
 from skyband.window import workload as window
-from skyband.workload import FAMILIES
+from skyband.workload import recipe_of, recipes
 from tests.cli.calling import call, document, failure
 
 FEW = {
@@ -22,7 +22,7 @@ FEW = {
 
 
 def test_every_family_is_there() -> None:
-    assert list(SUMMARIES) == list(FAMILIES)
+    assert list(FEW) == list(recipes())
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "ndjson", "csv"])
@@ -44,15 +44,15 @@ def _settings(family: str) -> Settings:
     return Settings(bounds=Bounds(-1, -1, 1, 1)) if family == "geotext" else Settings()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", recipes())
 def test_options_are_those_of_the_workload(family: str) -> None:
     command = family_command(family)
-    fields = {field.name for field in dataclasses.fields(FAMILIES[family][0])}
+    fields = {field.name for field in dataclasses.fields(recipe_of(family).options)}
     own = {"out", "file_format", "force", "as_json", "no_color"}
     assert {param.name for param in command.params} == fields | own
     done = call("generate", family, "--help")
     assert done.exit_code == 0
-    for field in dataclasses.fields(FAMILIES[family][0]):
+    for field in dataclasses.fields(recipe_of(family).options):
         assert f"--{field.name.replace('_', '-')}" in done.stdout
 
 

@@ -14,7 +14,7 @@ import skyband
 from skyband.contract import FAMILIES, AnyEngine, Checked, check, find_engine, pack
 from skyband.table import Settings, Window, read_table
 from skyband.table.words import Words
-from skyband.testing.data import PUBLICATIONS, SUBSCRIPTIONS
+from skyband.workload.draw import draws_of
 
 Row = dict[str, Any]
 
@@ -44,10 +44,10 @@ SETTINGS = st.builds(
 def batch(draw: st.DrawFn, family: str, noun: str) -> list[Row]:
     """Rows whose ids recur and may be of two types, of which some have a cell that does not fit."""
     rows = []
-    contents = (PUBLICATIONS if noun == "publications" else SUBSCRIPTIONS)[family]
+    contents = draws_of(family).publications if noun == "publications" else draws_of(family).subscriptions
     others = st.sampled_from(["a", "7", None, 2.5])
     for content in draw(st.lists(contents, max_size=6)):
-        row = {"id": draw(st.integers(0, 9)), "ts": draw(st.integers(-3, 9))} | content
+        row: Row = {"id": draw(st.integers(0, 9)), "ts": draw(st.integers(-3, 9))} | content
         if draw(st.integers(0, 4)) == 0:
             row["id"] = draw(others)
         if draw(st.integers(0, 3)) == 0:

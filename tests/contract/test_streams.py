@@ -6,8 +6,9 @@ import pytest
 
 from skyband.testing import check_stream, make_stream
 from skyband.testing.limit import TimeIsUp, time_limit
-from skyband.testing.stream import FAMILIES
+from skyband.workload.draw import families_with_streams
 
+FAMILIES = families_with_streams()
 N_STREAMS = int(os.environ.get("SKYBAND_SOAK_STREAMS", "10000"))
 AT_ONCE = 50
 

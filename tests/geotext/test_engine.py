@@ -13,8 +13,8 @@ import skyband
 from skyband.contract import AnyEngine, Granularity
 from skyband.contract.snapshot import MANIFEST
 from skyband.geotext import workload as geotext
+from skyband.geotext.draw import unit
 from skyband.geotext.engine import Geotext, policy_named
-from skyband.testing.data import unit
 from skyband.testing.machine import same, through_snapshot
 from skyband.topk.policy import MOST
 

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from skyband.contract import find_engine
 from skyband.pipeline.config import Ids
 from skyband.pipeline.state.spec import RAW, Shape
+from skyband.ranked.draw import DIMS as RANKED_DIMS
 from skyband.table import UNBOUNDED, Settings, Window
-from skyband.testing.data import IDS, PUBLICATIONS, RANKED_DIMS, SUBSCRIPTIONS
+from skyband.testing.data import IDS
+from skyband.workload.draw import draws_of
 from skyband.zoning import Zoning, fit
 
 Row = dict[str, Any]
@@ -85,7 +87,7 @@ def streams(draw: st.DrawFn, family: str, window: str = "none") -> list[Batch]:
         publications = []
         for _ in range(draw(st.integers(0, 6))):
             now += draw(st.sampled_from([-3, -1, 0, 0, 1, 1, 2, 6]))
-            publications.append({"id": draw(names), "ts": now} | draw(PUBLICATIONS[family]))
+            publications.append({"id": draw(names), "ts": now} | draw(draws_of(family).publications))
         batches.append(Batch(commands, publications))
     return batches
 
@@ -99,7 +101,7 @@ def _commands(draw: st.DrawFn, family: str, window: str, names: st.SearchStrateg
     if op == "resize":
         return row | {"k": draw(st.sampled_from([1, 2, 7]))}
     if op == "subscribe":
-        row |= draw(SUBSCRIPTIONS[family])
+        row |= draw(draws_of(family).subscriptions)
         kind = {"time": "window_us", "count": "window_n", "none": None}[window]
         for name in ("window_us", "window_n"):
             if window != "none" and name in row and row[name] is not None:

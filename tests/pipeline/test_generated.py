@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from skyband.contract.reading import read_publications, read_subscriptions
 from skyband.pipeline.source.generated import known_options, make_maker, make_rows
 from skyband.table import Settings
-from skyband.workload import FAMILIES
+from skyband.workload import recipe_of
 from skyband.workload.seed import CHUNK
 
 GIVEN: dict[str, dict[str, Any]] = {
@@ -33,8 +33,8 @@ def made(family: str, noun: str, numbers: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("family", GIVEN)
 def test_rows_are_those_of_the_workload(family: str, noun: str) -> None:
     options = {name: value for name, value in GIVEN[family].items() if name not in ("family", "gap_us")}
-    kind, generate = FAMILIES[family]
-    workload = generate(kind(n_publications=2 * CHUNK, n_subscriptions=CHUNK, **options))
+    recipe = recipe_of(family)
+    workload = recipe.generate(recipe.options(n_publications=2 * CHUNK, n_subscriptions=CHUNK, **options))
     wanted = getattr(workload, noun).to_pylist()[:CHUNK]
     found = made(family, noun, range(CHUNK))
     if noun == "publications":

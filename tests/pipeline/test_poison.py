@@ -13,7 +13,7 @@ from skyband.pipeline.stage.prepare import prepare_rows
 from skyband.pipeline.stage.router import Router
 from skyband.pipeline.stage.zone import Zone
 from skyband.pipeline.state.spec import RAW
-from skyband.testing.data import PUBLICATIONS, SUBSCRIPTIONS
+from skyband.workload.draw import draws_of
 from tests.pipeline.streams import shape_of
 
 FAMILIES = ("window", "geotext", "ranges", "ranked")
@@ -52,7 +52,7 @@ def poisoned(draw: st.DrawFn, family: str) -> tuple[str, str]:
     """The noun and the text of a row: a good one in which a few values are replaced, left out or added."""
     noun = draw(st.sampled_from(["subscriptions", "publications"]))
     row: dict[str, Any] = {"id": draw(st.sampled_from(["a", "b", "c"])), "ts": draw(st.integers(-3, 3))}
-    row |= draw((SUBSCRIPTIONS if noun == "subscriptions" else PUBLICATIONS)[family])
+    row |= draw(draws_of(family).subscriptions if noun == "subscriptions" else draws_of(family).publications)
     if noun == "subscriptions":
         row["op"] = draw(st.sampled_from(["subscribe", "subscribe", "unsubscribe", "resize", "advance"]))
     for _ in range(draw(st.integers(0, 3))):

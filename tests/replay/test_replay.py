@@ -1,5 +1,6 @@
 """A replay is the oracle's change log, whatever the batches, the format and the time it is stopped at."""
 
+import dataclasses
 import datetime
 from collections import Counter
 from pathlib import Path
@@ -270,9 +271,8 @@ def test_files_are_parsed_once(family: str, suffix: str, tmp_path: Path, monkeyp
 
         return counting
 
-    given = contract.FAMILIES[family]._replace(
-        parse_publications=counted("publications"), parse_subscriptions=counted("subscriptions")
-    )
+    parsers = {"parse_publications": counted("publications"), "parse_subscriptions": counted("subscriptions")}
+    given = dataclasses.replace(contract.FAMILIES[family], **parsers)
     monkeypatch.setattr("skyband.contract.family._families", lambda: {family: given})
     summary = replay(files[0], files[1], family=family, batch=3)
     assert summary.n_publications == len(work.publications)

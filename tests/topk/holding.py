@@ -10,8 +10,8 @@ import pyarrow as pa
 from skyband.contract import AnyEngine
 from skyband.contract.tops import Id
 from skyband.testing import Action
-from skyband.testing.data import Row
 from skyband.topk.oracle import ContinuousOracle
+from skyband.workload.draw import Row
 
 Gates = dict[Id, float]
 

@@ -11,12 +11,12 @@ from skyband.ranked.engine import RankedEngine
 from skyband.testing.machine import same, through_snapshot
 from skyband.topk.delivery_memory import DeliveryMemory
 from skyband.topk.scan import ContinuousScan
-from skyband.workload import FAMILIES
+from skyband.workload import recipe_of
 
 
 def _workload(family: str, **options: object) -> tuple[pa.Table, pa.Table]:
-    kind, generate = FAMILIES[family]
-    made = generate(kind(**options))
+    recipe = recipe_of(family)
+    made = recipe.generate(recipe.options(**options))
     return made.subscriptions, made.publications
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from skyband.workload import FAMILIES
+from skyband.workload import recipe_of
 
 
 @pytest.mark.parametrize(
@@ -39,5 +39,5 @@ from skyband.workload import FAMILIES
 )
 def test_a_wrong_option_is_one_sentence(family: str, given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=r"must|needs|is ") as caught:
-        FAMILIES[family][0](**given)
+        recipe_of(family).options(**given)
     assert str(caught.value) == sentence

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from skyband.contract.family import FAMILIES as MODELS
+from skyband.contract.family import FAMILIES
 from skyband.table import Settings
-from skyband.workload import FAMILIES, STREAMS, Workload
+from skyband.workload import Workload, recipe_of, recipes
 
 SMALL: dict[str, dict[str, Any]] = {
     "window": {"n_publications": 20_000, "n_subscriptions": 50, "data": "clustered", "score": "mixed"},
@@ -40,8 +40,8 @@ SUBSCRIPTIONS = {
 
 def make(family: str, **changes: Any) -> Workload:
     """A small workload of the family."""
-    options, generate = FAMILIES[family]
-    return generate(options(**SMALL[family] | changes))
+    recipe = recipe_of(family)
+    return recipe.generate(recipe.options(**SMALL[family] | changes))
 
 
 def digest(made: Workload) -> str:
@@ -50,7 +50,7 @@ def digest(made: Workload) -> str:
     return hashlib.sha256(values.encode()).hexdigest()[:16]
 
 
-@pytest.fixture(params=FAMILIES)
+@pytest.fixture(params=recipes())
 def family(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -64,7 +64,7 @@ def test_tables_have_the_columns_of_the_file_contract(family: str) -> None:
 
 @pytest.mark.parametrize("kind", ["integer", "string"])
 def test_the_model_rejects_no_row(family: str, kind: str) -> None:
-    made, model = make(family, ids=kind), MODELS[family]
+    made, model = make(family, ids=kind), FAMILIES[family]
     assert model.parse_subscriptions(made.subscriptions, Settings()).rejects == []
     parse = model.parse_publications or model.parse_subscriptions
     assert parse(made.publications, Settings()).rejects == []
@@ -93,12 +93,12 @@ def test_a_seed_means_the_same_tables_for_ever(family: str) -> None:
 def test_parameters_are_the_options(family: str) -> None:
     made = make(family, seed=7)
     assert made.parameters["seed"] == 7
-    assert list(made.parameters) == [item.name for item in fields(FAMILIES[family][0])]
+    assert list(made.parameters) == [item.name for item in fields(recipe_of(family).options)]
     assert SMALL[family].items() <= made.parameters.items()
 
 
 def test_every_option_explains_itself(family: str) -> None:
-    options = FAMILIES[family][0]
+    options = recipe_of(family).options
     for item in fields(options):
         assert item.metadata["help"].endswith("."), item.name
         assert isinstance(item.metadata["paper"], str), item.name
@@ -114,7 +114,7 @@ def test_ids_are_distinct_and_may_be_strings(family: str) -> None:
 
 
 def test_empty_tables_keep_their_columns(family: str) -> None:
-    options = FAMILIES[family][0]
+    options = recipe_of(family).options
     counts = [item.name for item in fields(options) if item.name in ("n_publications", "n_queries", "n_events")]
     made = make(family, n_subscriptions=0, **dict.fromkeys(counts, 0))
     assert made.subscriptions.num_rows == 0
@@ -122,19 +122,21 @@ def test_empty_tables_keep_their_columns(family: str) -> None:
     assert made.publications.schema == make(family).publications.schema
 
 
-@pytest.mark.parametrize("family", [name for name in FAMILIES if name != "covering"])
+@pytest.mark.parametrize("family", [name for name, recipe in recipes().items() if recipe.second == "publications"])
 def test_time_never_goes_back(family: str) -> None:
     times = make(family).publications["ts"].to_numpy()
     assert (times[1:] >= times[:-1]).all()
 
 
-@pytest.mark.parametrize("family", STREAMS)
+@pytest.mark.parametrize("family", [name for name, recipe in recipes().items() if recipe.stream])
 @pytest.mark.parametrize("batch", [999, 16_384, 1_000_000])
 def test_stream_is_generate_in_batches(family: str, batch: int) -> None:
-    subscriptions, stream = STREAMS[family]
-    options = FAMILIES[family][0](**SMALL[family])
+    recipe = recipe_of(family)
+    assert recipe.stream is not None
+    assert recipe.subscriptions is not None
+    options = recipe_of(family).options(**SMALL[family])
     whole = make(family)
-    tables = list(stream(options, batch))
+    tables = list(recipe.stream(options, batch))
     assert [table.num_rows for table in tables[:-1]] == [batch] * (len(tables) - 1)
     assert pa.concat_tables(tables).equals(whole.publications)
-    assert subscriptions(options).equals(whole.subscriptions)
+    assert recipe.subscriptions(options).equals(whole.subscriptions)

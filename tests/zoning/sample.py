@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import skyband
-from skyband import workload
 from skyband.contract.reading import read_publications, read_subscriptions
 from skyband.table import Settings
+from skyband.workload import Workload, recipe_of
 
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "geotext": ("geotext", {"n_publications": 600, "window_n": 0}),
@@ -29,7 +29,7 @@ class Sample(NamedTuple):
 
     family: str
     settings: Settings
-    tables: workload.Workload
+    tables: Workload
     subscriptions: Any
     publications: Any
 
@@ -42,8 +42,8 @@ def sample(name: str, n_subscriptions: int = 2_000) -> Sample:
 
 def generate(family: str, options: dict[str, Any]) -> Sample:
     """A workload by its options."""
-    kind, make = workload.FAMILIES[family]
-    tables = make(kind(**options))
+    recipe = recipe_of(family)
+    tables = recipe.generate(recipe.options(**options))
     settings = Settings(dims=options.get("dims")) if family == "ranked" else Settings()
     subscriptions = read_subscriptions(family, tables.subscriptions, settings).parsed.rows
     publications = read_publications(family, tables.publications, settings).parsed.rows

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from skyband.contract.rows import take
 from skyband.geotext import zoning as geotext
 from skyband.table import Bounds, Settings, Window
-from skyband.zoning import GROUPS, Interest, admission, interest
+from skyband.zoning import GROUPS, Interest, group, interest
 from tests.zoning import world
 from tests.zoning.world import FAMILIES, Row, Style
 
@@ -23,7 +23,7 @@ FAMILY = pytest.mark.parametrize("family", FAMILIES)
 
 def few_groups(n: int) -> Any:
     """Make interests of no more than so many groups."""
-    return mock.patch.multiple(admission, GROUPS=n), mock.patch.multiple(geotext, FEWEST=n, MOST=n)
+    return mock.patch.multiple(group, GROUPS=n), mock.patch.multiple(geotext, FEWEST=n, MOST=n)
 
 
 def some_rows(data: st.DataObject, family: str, style: Style) -> tuple[list[Row], list[Row]]:

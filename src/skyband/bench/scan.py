@@ -27,7 +27,7 @@ from skyband.bench.contest import (
 from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured
 from skyband.bench.runner import Call, Taken, WrongAnswer, pieces, race, require_equal, sweep, time_in_turn
-from skyband.contract import AnyEngine
+from skyband.contract import FAMILIES, AnyEngine
 from skyband.window import workload as window
 
 
@@ -67,7 +67,7 @@ def scan_rows(plan: Plan, progress: Progress) -> Iterator[Row]:
         progress(f"{case.label}: the oracle beside scan, {plan.n_duel:,} subscriptions")
         for row in duel(small, ("scan", "oracle"), plan.n_duel, min(plan.batch, 10), plan.n_rounds):
             yield _labelled(row, case, "oracle")
-        more = plan.more_sizes if case.family in ("ranges", "ranked") else ()
+        more = () if FAMILIES[case.family].has_windows else plan.more_sizes
         budget = plan.budget * (PATIENCE if case.label == "window uniform" else 1)
         yield from sweep(case.label, "scan", plan.sizes + more, budget, partial(_measure_size, case, plan), progress)
 
@@ -89,7 +89,7 @@ def _labelled(row: Row, case: Case, against: str) -> Row:
 
 
 def _measure_size(case: Case, plan: Plan, n: int) -> list[Row]:
-    granularities = ("batch",) if case.family == "ranked" else ("batch", "publication")
+    granularities = ("batch", "publication") if FAMILIES[case.family].answers_stand else ("batch",)
     n_publications = plan.batch * (plan.n_rounds + 1) * len(granularities)
     made = case.generate(n + plan.n_late * (plan.n_rounds + 1), n_publications)
     asked, late = made.subscriptions.slice(0, n), made.subscriptions.slice(n)
@@ -120,10 +120,10 @@ def _measure_size(case: Case, plan: Plan, n: int) -> list[Row]:
 
 
 def _check(case: Case, engine: AnyEngine, asked: pa.Table, live: pa.Table, later: pa.Table) -> None:
-    if case.family == "ranked":
-        check_matches(case, engine, asked, later.slice(0, 2))
-    else:
+    if FAMILIES[case.family].answers_stand:
         check_tops(case, engine, asked.slice(0, N_CHECKED), live)
+    else:
+        check_matches(case, engine, asked, later.slice(0, 2))
 
 
 def check_matches(case: Case, engine: AnyEngine, asked: pa.Table, events: pa.Table) -> None:

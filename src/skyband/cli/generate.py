@@ -4,20 +4,16 @@ import dataclasses
 import shlex
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import click
 
 from skyband.cli.output import Output, output_options
 from skyband.cli.value import NUMBERS, ParamType, window_duration
 
-SUMMARIES = {
-    "window": "Points in a box and top-k subscriptions over sliding windows (the top-k/w paper).",
-    "geotext": "Messages at places, and subscriptions by place and words (the Skype paper).",
-    "ranges": "Objects whose value changes, and range top-k subscriptions (the range top-k paper).",
-    "ranked": "Events, and weighted interval subscriptions (the ranked publish/subscribe paper).",
-    "covering": "Rectangles, and rectangles they may cover (the approximate covering paper).",
-}
+if TYPE_CHECKING:
+    from skyband.workload import Recipe
+
 BATCH = 16_384
 
 
@@ -25,10 +21,12 @@ class Families(click.Group):
     """One command for each family, made when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(SUMMARIES)
+        from skyband.workload import recipes
+
+        return list(recipes())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return family_command(cmd_name) if cmd_name in SUMMARIES else None
+        return family_command(cmd_name) if cmd_name in self.list_commands(ctx) else None
 
 
 @click.group(cls=Families)
@@ -46,27 +44,27 @@ def command() -> None:
 
 def family_command(family: str) -> click.Command:
     """The command of one family; its options are the fields of the family's workload."""
-    from skyband.workload import FAMILIES
+    from skyband.workload import recipe_of
 
-    kinds = get_type_hints(FAMILIES[family][0])
-    fields = dataclasses.fields(FAMILIES[family][0])
+    recipe = recipe_of(family)
+    kinds = get_type_hints(recipe.options)
+    fields = dataclasses.fields(recipe.options)
 
     @output_options
     def write(output: Output, out: Path, file_format: str, force: bool, **given: Any) -> None:
         _write(output, family, out, file_format, force, given)
 
     made = click.Command(
-        family, callback=write, help=_help(family), short_help=SUMMARIES[family], params=[*_own_options()]
+        family, callback=write, help=_help(family, recipe), short_help=recipe.help, params=[*_own_options()]
     )
     made.params += [_option(field, kinds[field.name]) for field in fields]
     made.params += list(reversed(getattr(write, "__click_params__", [])))
     return made
 
 
-def _help(family: str) -> str:
-    second = "queries" if family == "covering" else "publications"
+def _help(family: str, recipe: "Recipe") -> str:
     return (
-        f"{SUMMARIES[family]}\n\nWrites subscriptions.* and {second}.* to the folder --out, both or neither. "
+        f"{recipe.help}\n\nWrites subscriptions.* and {recipe.second}.* to the folder --out, both or neither. "
         "What the paper calls an option stands after its sentence.\n\n"
         f"\b\nExample:\n  skyband generate {family} --out data --n-subscriptions 1000 --format ndjson"
     )
@@ -121,13 +119,14 @@ def _type(field: Any, kind: Any) -> ParamType:
 
 
 def _write(output: Output, family: str, out: Path, file_format: str, force: bool, given: dict[str, Any]) -> None:
-    from skyband.workload import FAMILIES
+    from skyband.workload import recipe_of
 
+    recipe = recipe_of(family)
     try:
-        options = FAMILIES[family][0](**given)
+        options = recipe.options(**given)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    names = ("subscriptions", "queries" if family == "covering" else "publications")
+    names = ("subscriptions", recipe.second)
     paths = [out / f"{name}.{file_format}" for name in names]
     there = [str(path) for path in paths if path.exists()]
     if there and not force:
@@ -135,7 +134,7 @@ def _write(output: Output, family: str, out: Path, file_format: str, force: bool
     made = _made(out)
     try:
         with output.progress("generating") as progress:
-            counts = _write_both(family, options, paths, progress)
+            counts = _write_both(recipe, options, paths, progress)
     except BaseException:
         for folder in made:
             folder.rmdir()
@@ -150,10 +149,10 @@ def _made(folder: Path) -> list[Path]:
     return missing
 
 
-def _write_both(family: str, options: Any, paths: list[Path], progress: Any) -> list[int]:
+def _write_both(recipe: "Recipe", options: Any, paths: list[Path], progress: Any) -> list[int]:
     from skyband.replay import table_file
 
-    subscriptions, batches, n_expected = _tables(family, options)
+    subscriptions, batches, n_expected = _tables(recipe, options)
     with ExitStack() as stack:
         files = [stack.enter_context(table_file(path)) for path in paths]
         files[0].begin(subscriptions.schema)
@@ -166,15 +165,12 @@ def _write_both(family: str, options: Any, paths: list[Path], progress: Any) -> 
         return [file.n_rows for file in files]
 
 
-def _tables(family: str, options: Any) -> tuple[Any, Any, int]:
+def _tables(recipe: "Recipe", options: Any) -> tuple[Any, Any, int]:
     """The subscriptions, the publications in batches, and how many to expect."""
-    from skyband.workload import FAMILIES, STREAMS
-
-    if family not in STREAMS or _n_publications(options) < BATCH:
-        whole = FAMILIES[family][1](options)
+    if recipe.subscriptions is None or recipe.stream is None or _n_publications(options) < BATCH:
+        whole = recipe.generate(options)
         return whole.subscriptions, [whole.publications], len(whole.publications)
-    subscriptions, stream = STREAMS[family]
-    return subscriptions(options), stream(options, BATCH), _n_publications(options)
+    return recipe.subscriptions(options), recipe.stream(options, BATCH), _n_publications(options)
 
 
 def _n_publications(options: Any) -> int:

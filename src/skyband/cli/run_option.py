@@ -7,17 +7,38 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from skyband.cli.value import BOUNDS, window_duration
+from skyband.cli.value import BOUNDS, ParamType, window_duration
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from skyband.table import Window
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-RUNNABLE = ("window", "geotext", "ranges", "ranked")
+
+class PublishedFamily(ParamType):
+    """The name of a family with publications; which ones there are is looked up when a name is given."""
+
+    name = "family"
+
+    def choice(self) -> "click.Choice[str]":
+        """The names, as a choice among them."""
+        from skyband.contract.family import published_families
+
+        return click.Choice(published_families())
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, if there is such a family."""
+        return self.choice().convert(value, param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
+        """The names that begin like this."""
+        return self.choice().shell_complete(ctx, param, incomplete)
+
 
 _OPTIONS = [
-    click.argument("family", required=False, metavar="[FAMILY]", type=click.Choice(RUNNABLE)),
+    click.argument("family", required=False, metavar="[FAMILY]", type=PublishedFamily()),
     click.option(
         "--publications",
         required=True,
@@ -30,7 +51,11 @@ _OPTIONS = [
         type=click.Path(path_type=Path),
         help="The subscriptions: Parquet, NDJSON or CSV.",
     ),
-    click.option("--engine", default="scan", show_default=True, help="The engine; `skyband engines` lists them."),
+    click.option(
+        "--engine",
+        default="default",
+        help="The engine, by default the one that the family has; `skyband engines` lists them.",
+    ),
     click.option(
         "--batch",
         default=1000,

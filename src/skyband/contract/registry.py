@@ -5,11 +5,14 @@ import pkgutil
 from typing import Any, TypeVar
 
 from skyband.contract.engine import Engine
-from skyband.contract.family import rooms
+from skyband.contract.family import FAMILIES, PARTS, rooms
 from skyband.table import shorten
 
 AnyEngine = Engine[Any, Any]
 EngineT = TypeVar("EngineT", bound=type[AnyEngine])
+
+DEFAULT = "default"
+"""In place of the name of an engine: the one that its family has by default."""
 
 _ENGINES: dict[tuple[str, str], type[AnyEngine]] = {}
 
@@ -27,8 +30,10 @@ def engines() -> list[type[AnyEngine]]:
     """All engines, by family and name."""
     for room in rooms():
         package = importlib.import_module(room)
-        for module in pkgutil.iter_modules(package.__path__, f"{room}."):
-            importlib.import_module(module.name)
+        for module in pkgutil.iter_modules(package.__path__):
+            # Parts of a family hold no engines, and tests alone can import some of them.
+            if module.name not in PARTS:
+                importlib.import_module(f"{room}.{module.name}")
     return [_ENGINES[key] for key in sorted(_ENGINES)]
 
 
@@ -39,12 +44,14 @@ def _refuse_other_than_text(**names: object) -> None:
 
 
 def find_engine(family: str, name: str) -> type[AnyEngine]:
-    """The engine of a family by its name; a ValueError lists the names there are."""
+    """The engine of a family by its name, or its default; a ValueError lists the names there are."""
     _refuse_other_than_text(family=family, engine=name)
     here = {engine.name: engine for engine in engines() if engine.family == family}
     if not here:
         families = sorted({engine.family for engine in engines()})
         raise ValueError(f"There is no family {family!r}; there are {', '.join(families)}.")
+    if name == DEFAULT:
+        name = FAMILIES[family].default_engine
     if name not in here:
         raise ValueError(f"The family {family} has no engine {name!r}; it has {', '.join(here)}.")
     return here[name]

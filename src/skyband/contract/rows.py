@@ -64,7 +64,7 @@ def pack(rows: Any) -> pa.Table:
     columns: dict[str, pa.Array] = {}
     for name, field in fields.items():
         if isinstance(field, Windows):
-            columns |= {"window.kind": pa.array(field.kind), "window.size": pa.array(field.size)}
+            columns |= {f"{name}.kind": pa.array(field.kind), f"{name}.size": pa.array(field.size)}
         elif name in ragged:
             flat = field if isinstance(field, pa.Array) else pa.array(field)
             columns[name] = pa.LargeListArray.from_arrays(pa.array(fields["offsets"]), flat)
@@ -86,15 +86,15 @@ def unpack(kind: type[RowsT], table: pa.Table) -> RowsT:
     row_type: Any = kind
     fields: dict[str, Any] = dict(row_type._field_defaults)
     for name in (name for name in row_type._fields if name not in fields):
-        if name == "window":
-            fields[name] = Windows(_numbers(table, "window.kind"), _numbers(table, "window.size"))
+        if f"{name}.kind" in table.column_names:
+            fields[name] = Windows(_numbers(table, f"{name}.kind"), _numbers(table, f"{name}.size"))
         elif name == "offsets":
             lists = _whole(table, _ragged(row_type)[0])
             fields[name] = np.asarray(lists.offsets).astype(np.int64) - lists.offsets[0].as_py()
         elif pa.types.is_large_list(table.schema.field(name).type):
             flat = _whole(table, name).flatten()
             fields[name] = flat if pa.types.is_string(flat.type) else np.array(flat)
-        elif name in ("ids", "objects"):
+        elif name in ("ids", "objects") or pa.types.is_string(table.schema.field(name).type):
             fields[name] = _whole(table, name)
         else:
             fields[name] = _numbers(table, name)

@@ -5,10 +5,10 @@ from skyband.covering import rows
 
 FAMILY = Family(
     name="covering",
-    publications=None,
     subscriptions=rows.SUBSCRIPTIONS,
-    parse_publications=None,
     parse_subscriptions=rows.parse_subscriptions,
     signs=(frozenset({"lo", "hi"}), frozenset({"lo", "hi"})),
+    strange=frozenset({"score"}),
+    keeper="CoverSet",
     order=4,
 )

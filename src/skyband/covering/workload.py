@@ -15,6 +15,7 @@ import pyarrow as pa
 from skyband.kernels.array import Floats, Int64s
 from skyband.workload.cluster import clusters
 from skyband.workload.option import Seeded, option
+from skyband.workload.recipe import Recipe
 from skyband.workload.seed import Part, generator
 from skyband.workload.table import Workload, coordinates, ids, workload
 from skyband.workload.zipf import Zipf
@@ -165,3 +166,11 @@ def _inside(random: np.random.Generator, low: Int64s, high: Int64s) -> tuple[Int
     """A rectangle within each of these."""
     one, other = random.integers(low, high + 1), random.integers(low, high + 1)
     return np.minimum(one, other), np.maximum(one, other)
+
+
+RECIPE = Recipe(
+    options=Options,
+    generate=generate,
+    help="Rectangles, and rectangles they may cover (the approximate covering paper).",
+    second="queries",
+)

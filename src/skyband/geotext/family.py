@@ -10,7 +10,9 @@ FAMILY = Family(
     parse_publications=rows.parse_publications,
     parse_subscriptions=rows.parse_subscriptions,
     signs=(frozenset({"x", "y"}), frozenset({"x", "y", "alpha"})),
-    uses=frozenset({"window", "bounds", "words"}),
     yields_to=frozenset({"ranges"}),
+    has_windows=True,
+    has_bounds=True,
+    has_words=True,
     order=1,
 )

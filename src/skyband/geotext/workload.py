@@ -7,6 +7,7 @@ published: its place, and one to five of its keywords. Weights are tf-idf of uni
 frequencies that follow from the word distribution.
 """
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -19,7 +20,8 @@ from skyband.kernels.array import Floats
 from skyband.workload.clock import Clock
 from skyband.workload.cluster import clusters
 from skyband.workload.option import Timed, option
-from skyband.workload.seed import Part, chunks, generator
+from skyband.workload.recipe import Columns, Recipe
+from skyband.workload.seed import CHUNK, Part, chunks, generator, part_of
 from skyband.workload.table import Workload, batches, ids, repeated, workload
 
 
@@ -157,3 +159,29 @@ def _window(options: Options, n_rows: int) -> dict[str, pa.Array]:
     if options.window_us:
         return {"window_us": repeated(options.window_us, n_rows)}
     return {"window_n": repeated(options.window_n, n_rows)} if options.window_n else {}
+
+
+def chunk(options: Options, noun: str, number: int) -> Columns:
+    """What the rows of one chunk hold."""
+    source = _source(options)
+    random = generator(options.seed, part_of(noun), number)
+    messages = source.draw(random, CHUNK)
+    if noun == "publications":
+        return _content(source, messages)
+    chosen = messages._replace(keywords=pick(messages.keywords, random, MOST_KEYWORDS))
+    return _content(source, chosen) | {"alpha": pa.array(random.random(CHUNK))} | _window(options, CHUNK)
+
+
+@functools.lru_cache(2)
+def _source(options: Options) -> Source:
+    return Source(options)
+
+
+RECIPE = Recipe(
+    options=Options,
+    generate=generate,
+    help="Messages at places, and subscriptions by place and words (the Skype paper).",
+    subscriptions=subscriptions,
+    stream=stream,
+    chunk=chunk,
+)

@@ -1,11 +1,15 @@
-"""What geotext subscriptions can be reached by: boxes around their places, and their words."""
+"""Geotext subscriptions are divided by place, and reached by what is near enough and says one of their words."""
 
 import numpy as np
 
 from skyband.geotext.rows import Publications, Subscriptions
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.ragged import owners_of, places_of
-from skyband.zoning.group import Groups
+from skyband.table import Settings
+from skyband.zoning import vocabulary
+from skyband.zoning.digest import digests_of_words
+from skyband.zoning.division import Coordinates, Division, Wanted, is_by_count, room
+from skyband.zoning.group import Groups, concatenated, grouped
 from skyband.zoning.reach import SLACK, needs
 from skyband.zoning.vocabulary import Said, Vocabulary, said
 
@@ -19,6 +23,53 @@ LONGEST = (1.0 + 2e-6) ** 2
 _LEAST = 1e-30
 # How many publications are held against all groups at a time: few enough to stay in the cache of a processor.
 _ROWS = 256
+
+
+class GeotextDivision(Division):
+    """Zones by place; what is wanted has words."""
+
+    kind = "place"
+
+    def coordinates(self, rows: Subscriptions, scale: Floats) -> Coordinates:
+        """Messages are asked for at a place."""
+        return Coordinates(np.ascontiguousarray(rows.xy), ("x", "y"))
+
+    def reached(self, rows: Subscriptions, publications: Publications) -> Floats:
+        """How often the messages say the words of each subscription."""
+        told, counts = np.unique(digests_of_words(publications.terms), return_counts=True)
+        asked = digests_of_words(rows.terms)
+        if not len(told):
+            return np.zeros(len(rows.ids))
+        at = np.minimum(np.searchsorted(told, asked), len(told) - 1)
+        owner = np.repeat(np.arange(len(rows.ids)), np.diff(rows.offsets))
+        return np.bincount(owner, np.where(told[at] == asked, counts[at], 0), len(rows.ids)).astype(np.float64)
+
+    def wanted(self, rows: Subscriptions, settings: Settings, worst: Floats, until: Int64s) -> Wanted | None:
+        """Their words, near enough to their places; everything where publications are counted."""
+        if is_by_count(rows, settings):
+            return None
+        # On Earth boxes of longitudes and latitudes say nothing of distances: everybody is as near as can be.
+        diagonal = np.inf if settings.bounds.is_geographic else settings.bounds.diagonal
+        asked = members(rows, worst, until)
+        groups, of = grouped(asked, features(asked, diagonal), most_groups(len(rows.terms)))
+        owner = np.repeat(np.arange(len(rows.k)), np.diff(rows.offsets))
+        return Wanted(groups, vocabulary.vocabulary(rows.terms, rows.weights, of[owner]), diagonal)
+
+    def joined(self, one: Wanted, other: Wanted) -> Wanted:
+        """The words of groups go where the groups go."""
+        groups = concatenated(one.groups, other.groups)
+        most = most_groups(len(one.words.group) + len(other.words.group))
+        groups, of = grouped(groups, features(groups, one.diagonal), room(len(groups.kind), most))
+        parts = np.split(of, [len(one.groups.kind)])
+        words = (vocabulary.renumbered(its.words, part) for its, part in zip((one, other), parts, strict=True))
+        return Wanted(groups, vocabulary.joined(*words), one.diagonal)
+
+    def admits(self, wanted: Wanted, publications: Publications, now: int) -> Bools:
+        """The messages that share a word with a group and are near enough to it."""
+        return admits(wanted.groups, wanted.words, wanted.diagonal, publications, now)
+
+
+DIVISION = GeotextDivision()
 
 
 def members(rows: Subscriptions, worst: Floats, until: Int64s) -> Groups:

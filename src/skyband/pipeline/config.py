@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skyband.contract import Granularity, find_engine
-from skyband.contract.family import FAMILIES
+from skyband.contract.family import FAMILIES, published_families
 from skyband.pipeline.state.place import place_name
 from skyband.table import UNBOUNDED, Bounds, Settings, Window, WindowKind
 from skyband.table.argument import check_choice
@@ -21,9 +21,6 @@ from skyband.table.duration import microseconds, parse_with_unit
 from skyband.table.words import Words
 
 IDS = ("text", "integers")
-# What a family cannot do without, because no single row can tell it.
-WITH_DIMS = ("window", "ranges", "ranked")
-WITH_WINDOW = ("window", "geotext")
 MOST_ZONES = 1024
 
 
@@ -143,6 +140,7 @@ def make_config(document: Mapping[str, Any], folder: str | Path = ".") -> Config
         **{
             **given,
             "family": _family(given["family"]),
+            "engine": given.get("engine", FAMILIES[_family(given["family"])].default_engine),
             "publications": _endpoint("publications", given["publications"], folder),
             "subscriptions": _endpoint("subscriptions", given["subscriptions"], folder),
             "state": folder / _text("state", given["state"]),
@@ -172,18 +170,21 @@ def check_config(config: Config) -> None:
     _count("zones", config.zones, MOST_ZONES)
     _count("batch", config.batch, 10_000_000)
     _one_of("granularity", config.granularity, Granularity)
-    if config.family in WITH_DIMS:
+    family = FAMILIES[config.family]
+    if family.has_dims:
         if config.dims is None:
             raise BadConfiguration(f"dims is missing: say how many dimensions the vectors of {config.family} have.")
         _count("dims", config.dims, 1_000_000)
     elif config.dims is not None:
         raise BadConfiguration(f"The family {config.family} has no dims: leave the key out.")
-    if config.window.kind != WindowKind.UNBOUNDED and config.family not in WITH_WINDOW:
+    if config.window.kind != WindowKind.UNBOUNDED and not family.has_windows:
         raise BadConfiguration(f"The family {config.family} has no windows: leave the key out.")
-    if config.words is not None and config.family != "geotext":
+    if config.words is not None and not family.has_words:
         raise BadConfiguration(f"The family {config.family} has no words: leave the key out.")
-    if config.tops and config.family == "ranked":
-        raise BadConfiguration("Ranked subscriptions have no standing answer, so there are no tops to deliver.")
+    if config.tops and not family.answers_stand:
+        raise BadConfiguration(
+            f"{config.family.capitalize()} subscriptions have no standing answer, so there are no tops to deliver."
+        )
     for key, endpoints in (("changes", config.changes), ("tops", config.tops)):
         _check_places(key, endpoints)
     if "on_error" in config.options or "granularity" in config.options:
@@ -206,8 +207,7 @@ def _known(what: str, given: Mapping[Any, Any], names: tuple[str, ...]) -> None:
 
 
 def _family(given: Any) -> str:
-    names = [name for name, family in FAMILIES.items() if family.publications is not None]
-    _one_of("family", given, names)
+    _one_of("family", given, published_families())
     return str(given)
 
 

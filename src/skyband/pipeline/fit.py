@@ -28,7 +28,7 @@ SEED = 7
 
 def fit_words(spark: SparkSession, config: Config) -> Words:
     """How many publications there are, and in how many of them each word occurs."""
-    if config.family != "geotext":
+    if not FAMILIES[config.family].has_words:
         raise BadConfiguration(f"The family {config.family} has no words to fit.")
     raw = read_source(spark, "publications", config.publications, stream=False, max_rows=None)
     documents = raw.mapInArrow(worker.documents, "words array<string>").where(F.col("words").isNotNull())

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from pyspark.sql import SparkSession
 
+from skyband.contract import FAMILIES
 from skyband.contract.rows import take
 from skyband.pipeline.backfill import Progress, changes_of, run_history, temporary_state
 from skyband.pipeline.config import Ids
@@ -83,11 +84,11 @@ def _check_windows(prepared: Prepared) -> None:
 def _shape(prepared: Prepared, zones: int) -> Shape:
     said, asked = prepared.publications.rows, prepared.subscriptions.rows
     kinds = {pa.string(): "text", pa.int64(): "integers"}
-    objects = kinds[said.objects.type] if prepared.family == "ranges" else "text"
+    objects = kinds[said.objects.type] if FAMILIES[prepared.family].has_objects else "text"
     sampled = [take(rows, _some(len(rows.ids))) for rows in (asked, said)]
     return Shape(
         family=prepared.family,
-        engine=prepared.plan.engine,
+        engine=prepared.engine.name,
         options=prepared.plan.options(prepared.family),
         settings=prepared.settings,
         ids=Ids(kinds[said.ids.type], kinds[asked.ids.type], objects),
@@ -152,7 +153,7 @@ def _summary(prepared: Prepared, shape: Shape, parts: dict[str, Any], n_rows: in
     several = f"{shape.n_zones} zones" if shape.n_zones > 1 else "1 zone"
     return Summary(
         family=prepared.family,
-        engine=prepared.plan.engine,
+        engine=prepared.engine.name,
         n_publications=n_publications,
         n_subscriptions=n_subscriptions,
         n_rejected=len(prepared.publications.rejects) + len(prepared.subscriptions.rejects),
@@ -160,7 +161,7 @@ def _summary(prepared: Prepared, shape: Shape, parts: dict[str, Any], n_rows: in
         seconds=seconds,
         publishing_seconds=slowest,
         publications_per_second=n_publications / slowest if slowest > 0 else None,
-        changes={"match": n_rows} if prepared.family == "ranked" else changes,
+        changes=changes if FAMILIES[prepared.family].answers_stand else {"match": n_rows},
         deliveries=counters.get("delivery", 0),
         batch_latency=NEVER,
         publication_latency=NEVER,

@@ -10,5 +10,7 @@ FAMILY = Family(
     parse_publications=rows.parse_publications,
     parse_subscriptions=rows.parse_subscriptions,
     signs=(frozenset({"object", "x", "y"}), frozenset({"k", "lo", "hi"})),
+    has_dims=True,
+    has_objects=True,
     order=2,
 )

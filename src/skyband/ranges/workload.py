@@ -16,6 +16,7 @@ from skyband.ranges.object_changes import Draws, Heights, Objects, drift, jump
 from skyband.ranges.placement import draw_boxes, place_objects, replace_objects
 from skyband.workload.clock import Clock
 from skyband.workload.option import Timed, option
+from skyband.workload.recipe import Recipe
 from skyband.workload.seed import Chunk, Part, chunks, generator
 from skyband.workload.table import Workload, batches, coordinates, ids, repeated, workload
 
@@ -126,3 +127,12 @@ def _table(options: Options, clock: Clock, chunk: Chunk, chosen: Int64s, x: Floa
         "y": pa.array(y, pa.float64()),
     }
     return pa.table(columns)
+
+
+RECIPE = Recipe(
+    options=Options,
+    generate=generate,
+    help="Objects whose value changes, and range top-k subscriptions (the range top-k paper).",
+    subscriptions=subscriptions,
+    stream=stream,
+)

@@ -10,5 +10,8 @@ FAMILY = Family(
     parse_publications=rows.parse_publications,
     parse_subscriptions=rows.parse_subscriptions,
     signs=(frozenset({"point"}), frozenset({"lo", "hi"})),
+    has_dims=True,
+    answers_stand=False,
+    run_options={"k": 20, "matching": "relaxed"},
     order=3,
 )

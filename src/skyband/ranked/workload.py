@@ -15,6 +15,7 @@ from skyband.kernels.array import Floats, Int64s
 from skyband.ranked.region import Regions, regions
 from skyband.workload.clock import Clock
 from skyband.workload.option import Timed, option
+from skyband.workload.recipe import Recipe
 from skyband.workload.seed import Part, chunks, generator
 from skyband.workload.table import Workload, ids, integer_lists, lists, repeated, workload
 from skyband.workload.zipf import Zipf
@@ -165,3 +166,10 @@ def _lengths(options: Options, random: np.random.Generator, n_rows: int) -> Floa
     cells = Zipf(options.n_cells, options.skew_length).draw(random, n_rows * options.dims)
     last = 1.0 if options.ties else 1.0 - random.random(len(cells))
     return np.asarray((cells + last) / options.n_cells).reshape(n_rows, options.dims)
+
+
+RECIPE = Recipe(
+    options=Options,
+    generate=generate,
+    help="Events, and weighted interval subscriptions (the ranked publish/subscribe paper).",
+)

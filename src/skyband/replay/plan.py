@@ -4,9 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skyband.contract import AnyEngine, Granularity, find_engine
-from skyband.contract.family import check_settings
-from skyband.ranked.engine import Matching
+from skyband.contract import DEFAULT, AnyEngine, Granularity, find_engine
+from skyband.contract.family import FAMILIES, check_settings, names_where
 from skyband.table import UNBOUNDED, Bounds, OnError, Settings, Window, WindowKind, WordModel
 
 
@@ -14,7 +13,7 @@ class Plan(NamedTuple):
     """The options of a run; None leaves one to the files or to the engine."""
 
     family: str | None = None
-    engine: str = "scan"
+    engine: str = DEFAULT
     window: Window | None = None
     bounds: Bounds | str | None = None
     words: WordModel | None = None
@@ -22,7 +21,7 @@ class Plan(NamedTuple):
     batch: int = 1000
     on_error: OnError = "raise"
     k: int | None = None
-    matching: Matching | None = None
+    matching: str | None = None
 
     def check(self) -> None:
         """Raise a ValueError for a value that no run can have."""
@@ -33,13 +32,21 @@ class Plan(NamedTuple):
 
     def check_family(self, family: str) -> None:
         """Raise a ValueError for an option that the family would not use, rather than leave it unused in silence."""
-        if family == "covering":
-            raise ValueError("Covering subscriptions have no publications, so there is nothing to replay.")
-        check_settings(family, self.window, self.bounds, self.words)
-        if (self.k is not None or self.matching is not None) and family != "ranked":
+        if FAMILIES[family].publications is None:
             raise ValueError(
-                f"k and matching are options of the family ranked; in {family} the subscriptions bring their own k."
+                f"{family.capitalize()} subscriptions have no publications, so there is nothing to replay."
             )
+        check_settings(family, self.window, self.bounds, self.words)
+        if self._given() and not FAMILIES[family].run_options:
+            owners = " and ".join(names_where(lambda its: its.run_options))
+            raise ValueError(
+                f"k and matching are options of the family {owners}; in {family} the subscriptions bring their own k."
+            )
+
+    def _given(self) -> dict[str, Any]:
+        """The options of engines that were given."""
+        given = {"k": self.k, "matching": self.matching}
+        return {name: value for name, value in given.items() if value is not None}
 
     def settings(self) -> Settings:
         """What the files are read against."""
@@ -49,7 +56,8 @@ class Plan(NamedTuple):
 
     def options(self, family: str) -> dict[str, Any]:
         """The options of its own that the engine is opened with."""
-        return {"k": self.k or 20, "matching": self.matching or "relaxed"} if family == "ranked" else {}
+        its = FAMILIES[family].run_options
+        return {**its, **self._given()} if its else {}
 
     def open(self, family: str, settings: Settings) -> AnyEngine:
         """A new engine for the family."""

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from skyband.contract import AnyEngine, Granularity
-from skyband.ranked.engine import Matching
+from skyband.contract import DEFAULT, FAMILIES, AnyEngine, Granularity
 from skyband.replay.plan import Plan, expiry_note, narrowest
 from skyband.replay.source import (
     Loaded,
@@ -55,7 +54,7 @@ def replay(
     subscriptions: Source,
     *,
     family: str | None = None,
-    engine: str = "scan",
+    engine: str = DEFAULT,
     window: Window | None = None,
     bounds: Bounds | str | None = None,
     words: WordModel | None = None,
@@ -63,7 +62,7 @@ def replay(
     batch: int = 1000,
     on_error: OnError = "raise",
     k: int | None = None,
-    matching: Matching | None = None,
+    matching: str | None = None,
     until: int | None = None,
     progress: Progress | None = None,
     sink: ChangeSink | None = None,
@@ -91,12 +90,13 @@ def prepare(publications: Source, subscriptions: Source, plan: Plan, until: int 
     asked, said = open_source(subscriptions, "subscriptions"), open_source(publications, "publications")
     family = plan.family or family_of(said, asked)
     plan.check_family(family)
+    its = FAMILIES[family]
     settings, notes = plan.settings(), []
-    if family == "geotext" and plan.words is None and (lacks_weights(said.table) or lacks_weights(asked.table)):
-        settings = settings._replace(words=fit_words(said.table))
+    if its.has_words and plan.words is None and (lacks_weights(said.table) or lacks_weights(asked.table)):
+        settings = settings._replace(words=fit_words(said.table, family))
         notes.append("Weights that were not given are tf-idf, with the document frequencies of these publications.")
-    if family == "ranked" and "dims" in asked.table.column_names:
-        settings = settings._replace(dims=dims_told(said.table))
+    if "dims" in its.subscriptions.names and "dims" in asked.table.column_names:
+        settings = settings._replace(dims=dims_told(said.table, family))
     subscribed = load(asked, family, settings, plan.on_error)
     settings = settings._replace(dims=dims_of(subscribed.rows))
     published = load(said, family, settings, plan.on_error)
@@ -138,10 +138,10 @@ def run(prepared: Prepared, sink: ChangeSink, until: int | None, progress: Progr
 def schema_of(prepared: Prepared) -> pa.Schema:
     """The schema of the change log: `at` is a timestamp if the publications had timestamps."""
     asked, said = prepared.subscriptions.rows, prepared.publications.rows
-    if prepared.family == "ranked":
+    family = FAMILIES[prepared.family]
+    if not family.answers_stand:
         return match_schema(said.ids.type, asked.ids.type)
-    published = said.objects if prepared.family == "ranges" else said.ids
-    schema = change_schema(asked.ids.type, published.type)
+    schema = change_schema(asked.ids.type, family.named(said).type)
     if prepared.timed:
         place = schema.get_field_index("at")
         schema = schema.set(place, pa.field("at", pa.timestamp("us", "UTC"), nullable=False))
@@ -160,7 +160,7 @@ def _summary(prepared: Prepared, watch: Watch, seconds: float) -> Summary:
     memory = prepared.engine.memory() if n_subscriptions else {}
     return Summary(
         family=prepared.family,
-        engine=prepared.plan.engine,
+        engine=prepared.engine.name,
         n_publications=counters.get("publications", 0),
         n_subscriptions=n_subscriptions,
         n_rejected=len(prepared.publications.rejects) + len(prepared.subscriptions.rejects),
@@ -168,7 +168,7 @@ def _summary(prepared: Prepared, watch: Watch, seconds: float) -> Summary:
         seconds=seconds,
         publishing_seconds=watch.total,
         publications_per_second=watch.rate,
-        changes={"match": watch.n_rows} if prepared.family == "ranked" else changes,
+        changes=changes if FAMILIES[prepared.family].answers_stand else {"match": watch.n_rows},
         deliveries=counters.get("delivery", 0),
         batch_latency=watch.per_batch(),
         publication_latency=watch.per_publication(),

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.contract.checked import Checked, check
-from skyband.contract.family import FAMILIES, infer_family
+from skyband.contract.family import FAMILIES, infer_family, published_families
 from skyband.contract.intake import Intake
 from skyband.table import (
     MissingColumn,
@@ -59,7 +59,7 @@ class Loaded(NamedTuple):
         family, table = self.checked.family, self.checked.table()
         schema = getattr(FAMILIES[family], self.noun)
         table = table.select([name for name in table.column_names if name in schema.names])
-        return _with_weights(table, self.rows) if family == "geotext" else table
+        return _with_weights(table, self.rows) if FAMILIES[family].has_words else table
 
     def until(self, at: int) -> "Loaded":
         """Those that were published by then."""
@@ -96,7 +96,7 @@ def family_of(publications: Opened, subscriptions: Opened) -> str:
     try:
         return infer_family(published, subscribed)
     except ValueError:
-        told = {_inferred([], subscribed), _inferred(published, [])} - {None, "covering"}
+        told = {_inferred([], subscribed), _inferred(published, [])} & set(published_families())
         if len(told) != 1:
             raise
         return str(told.pop())
@@ -129,13 +129,13 @@ def _with_weights(table: pa.Table, rows: Any) -> pa.Table:
 
 
 def lacks_weights(table: pa.Table) -> bool:
-    """Whether any row of geotext has to be weighed."""
+    """Whether the words of any row have to be weighed."""
     return "weights" not in table.column_names or table.column("weights").null_count > 0
 
 
-def fit_words(publications: pa.Table) -> Words:
+def fit_words(publications: pa.Table, family: str) -> Words:
     """How often each word occurs in the terms of the publications, or in their texts where there are none."""
-    return Words.fit(_documents(Sieve(publications, "geotext publications")))
+    return Words.fit(_documents(Sieve(publications, f"{family} publications")))
 
 
 def _documents(sieve: Sieve) -> Iterator[list[str]]:
@@ -148,9 +148,9 @@ def _documents(sieve: Sieve) -> Iterator[list[str]]:
             yield tokenise(said)
 
 
-def dims_told(publications: pa.Table) -> int | None:
+def dims_told(publications: pa.Table, family: str) -> int | None:
     """How many dimensions the first event has, which sparse subscriptions do not tell; None if there is none."""
-    point = vectors(Sieve(publications.slice(0, 1), "ranked publications"), "point")
+    point = vectors(Sieve(publications.slice(0, 1), f"{family} publications"), "point")
     return int(point.lengths[0]) if len(publications) and not point.null[0] else None
 
 

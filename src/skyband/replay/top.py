@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.contract import FAMILIES
 from skyband.replay.plan import Plan
 from skyband.replay.run import Progress, prepare, run
 from skyband.replay.source import Loaded
@@ -39,13 +40,16 @@ def top(
     Ids given as text are read as integers where the file has integers.
     """
     prepared = prepare(publications, subscriptions, plan or Plan(), at)
-    if prepared.family == "ranked":
-        raise ValueError("Ranked subscriptions have no standing answer: replay the events to see whom they reach.")
+    if not FAMILIES[prepared.family].answers_stand:
+        raise ValueError(
+            f"{prepared.family.capitalize()} subscriptions have no standing answer: "
+            "replay the events to see whom they reach."
+        )
     wanted = None if ids is None else _known(prepared.subscriptions, ids)
     run(prepared, Discard(), at, progress)
     return Ranking(
         family=prepared.family,
-        engine=prepared.plan.engine,
+        engine=prepared.engine.name,
         at=prepared.engine.now,
         timed=prepared.timed,
         n_rejected=len(prepared.publications.rejects) + len(prepared.subscriptions.rejects),

@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from skyband.contract import AnyEngine, Granularity, engines, find_engine
+from skyband.contract import FAMILIES, AnyEngine, Granularity, engines, find_engine
 from skyband.table import UNBOUNDED, OnError, Settings, Window
-from skyband.testing.data import RANKED_DIMS
+from skyband.workload.draw import draws_of
 
 WINDOWS = {
     "time": Window.time(5),
@@ -31,7 +31,7 @@ class Case(NamedTuple):
 
     def open_oracle(self) -> AnyEngine:
         """The oracle for it, with those of its options that say what the answer is and not how it is found."""
-        oracle = find_engine(self.engine.family, "oracle")
+        oracle = find_engine(self.engine.family, FAMILIES[self.engine.family].oracle)
         known = oracle()._options()
         options = tuple((name, value) for name, value in self.options if name in known)
         return self._replace(options=options)._open(oracle, self.granularity, "collect")
@@ -41,8 +41,7 @@ class Case(NamedTuple):
         return self._replace(granularity=granularity)
 
     def _open(self, kind: type[AnyEngine], granularity: Granularity, on_error: OnError) -> AnyEngine:
-        dims = RANKED_DIMS if kind.family == "ranked" else None
-        settings = Settings(dims=dims, window=WINDOWS[self.window])
+        settings = Settings(dims=draws_of(kind.family).dims, window=WINDOWS[self.window])
         return kind(settings, granularity=granularity, on_error=on_error, **dict(self.options))
 
 
@@ -53,17 +52,17 @@ def contract_cases(rare: bool = False) -> list[Case]:
     """
     cases = []
     for engine in engines():
-        if engine.exact and engine.name != "oracle":
+        if engine.exact and engine.name != FAMILIES[engine.family].oracle:
             cases += _cases_of(engine, engine.modes + (engine.rare_modes if rare else ()))
     return cases
 
 
 def _cases_of(engine: type[AnyEngine], options: tuple[dict[str, Any], ...]) -> list[Case]:
     modes = [tuple(mode.items()) for mode in options]
-    if engine.family == "ranked":
-        return [Case(engine, "unbounded", "batch", mode) for mode in modes]
-    windows = ["unbounded"] if engine.family == "ranges" else list(WINDOWS)
-    granularities: list[Granularity] = ["batch", "publication"]
+    family = FAMILIES[engine.family]
+    windows = list(WINDOWS) if family.has_windows else ["unbounded"]
+    # Matches are told publication by publication anyway.
+    granularities: list[Granularity] = ["batch", "publication"] if family.answers_stand else ["batch"]
     return [
         Case(engine, window, granularity, mode) for mode in modes for window in windows for granularity in granularities
     ]

@@ -16,11 +16,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from skyband.contract import AnyEngine, Tops
-from skyband.ranked.engine import RankedEngine
+from skyband.contract import FAMILIES, AnyEngine, Tops
 from skyband.testing.case import Case
-from skyband.testing.data import IDS, SUBSCRIPTIONS, UPDATES, batches
+from skyband.testing.data import IDS
 from skyband.testing.limit import time_limit
+from skyband.workload.draw import draws_of
 
 
 def check_against_oracle(case: Case, profile: settings | None = None) -> None:
@@ -30,11 +30,12 @@ def check_against_oracle(case: Case, profile: settings | None = None) -> None:
         def __init__(self) -> None:
             super().__init__(case)
 
-    class Ranked(RankedMachine):
+    class Updated(UpdateMachine):
         def __init__(self) -> None:
             super().__init__(case)
 
-    run_state_machine_as_test(Ranked if case.engine.family == "ranked" else Machine, settings=profile)
+    has_updates = draws_of(case.engine.family).updates is not None
+    run_state_machine_as_test(Updated if has_updates else Machine, settings=profile)
 
 
 def same(got: pa.Table, wanted: pa.Table) -> None:
@@ -49,7 +50,8 @@ class ContractMachine(RuleBasedStateMachine):
     def __init__(self, case: Case) -> None:
         super().__init__()
         self.case = case
-        self.family = case.engine.family
+        self.family = FAMILIES[case.engine.family]
+        self.draws = draws_of(self.family.name)
         self.engine = case.open()
         self.oracle = case.open_oracle()
         self.tops = Tops()
@@ -74,7 +76,7 @@ class ContractMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def subscribe(self, data: st.DataObject) -> None:
-        rows = data.draw(st.lists(SUBSCRIPTIONS[self.family], min_size=1, max_size=4))
+        rows = data.draw(st.lists(self.draws.subscriptions, min_size=1, max_size=4))
         rows = [{"id": data.draw(self.subscription_ids)} | row for row in rows]
         self.both("subscribe", rows)
         for row in rows:
@@ -85,7 +87,7 @@ class ContractMachine(RuleBasedStateMachine):
     def publish(self, data: st.DataObject) -> None:
         now = self.oracle.now or 0
         rows = []
-        for delays, content in data.draw(batches(self.family, 8)):
+        for delays, content in data.draw(self.draws.batches(8)):
             ts = now + data.draw(delays)
             now = max(now, ts)
             rows.append({"id": data.draw(self.publication_ids), "ts": ts} | content)
@@ -98,7 +100,7 @@ class ContractMachine(RuleBasedStateMachine):
         self.both("unsubscribe", ids)
         self.registered = [id for id in self.registered if id not in ids]
 
-    @precondition(lambda self: self.registered and self.family != "ranked")
+    @precondition(lambda self: self.registered and self.family.has_k)
     @rule(data=st.data(), k=st.integers(1, 6))
     def resize(self, data: st.DataObject, k: int) -> None:
         ids = data.draw(st.lists(st.sampled_from(self.registered), min_size=1, max_size=3))
@@ -121,9 +123,10 @@ class ContractMachine(RuleBasedStateMachine):
         assert self.engine.n_subscriptions == self.oracle.n_subscriptions
         for counter in ("publications", "late", "rejected", "enter", "leave", "move", "delivery"):
             assert self.engine.counters.get(counter, 0) == self.oracle.counters.get(counter, 0), counter
-        if isinstance(self.engine, RankedEngine) and isinstance(self.oracle, RankedEngine):
-            same(self.engine.budgets(), self.oracle.budgets())
-            same(self.engine.budgets(self.registered[:1]), self.oracle.budgets(self.registered[:1]))
+        shown, wanted = (self.draws.shown(each, self.registered[:1]) for each in (self.engine, self.oracle))
+        for table, its_twin in zip(shown, wanted, strict=True):
+            same(table, its_twin)
+        if not self.family.answers_stand:
             return
         top = self.engine.top()
         same(top, self.oracle.top())
@@ -135,13 +138,14 @@ class ContractMachine(RuleBasedStateMachine):
         assert told == held
 
 
-class RankedMachine(ContractMachine):
-    """One more verb, for the family that has it: a rule that others never take would thin out theirs."""
+class UpdateMachine(ContractMachine):
+    """One more verb, for families that have it: a rule that others never take would thin out theirs."""
 
     @rule(data=st.data())
     def update(self, data: st.DataObject) -> None:
+        assert self.draws.updates is not None
         ids = st.sampled_from([*self.registered, data.draw(self.subscription_ids)])
-        rows = data.draw(st.lists(UPDATES, min_size=1, max_size=3))
+        rows = data.draw(st.lists(self.draws.updates, min_size=1, max_size=3))
         self.both("update", [{"id": data.draw(ids)} | row for row in rows])
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from skyband.contract import AnyEngine
-from skyband.testing.data import SUBSCRIPTIONS, Row, batches
+from skyband.workload.draw import Row, draws_of
 
 
 class Action(NamedTuple):
@@ -30,7 +30,7 @@ def scripts(draw: st.DrawFn, family: str) -> list[Action]:
             actions.append(Action(verb, now))
         else:
             rows: list[Row] = []
-            for delays, content in draw(batches(family, 9)):
+            for delays, content in draw(draws_of(family).batches(9)):
                 ts = now + draw(delays)
                 now = max(now, ts)
                 rows.append({"id": n_published, "ts": ts} | content)
@@ -41,7 +41,7 @@ def scripts(draw: st.DrawFn, family: str) -> list[Action]:
 
 @st.composite
 def _subscriptions(draw: st.DrawFn, family: str, turn: int) -> list[Row]:
-    rows = draw(st.lists(SUBSCRIPTIONS[family], min_size=1, max_size=5))
+    rows = draw(st.lists(draws_of(family).subscriptions, min_size=1, max_size=5))
     return [{"id": f"s{turn}.{i}"} | row for i, row in enumerate(rows)]
 
 

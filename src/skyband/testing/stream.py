@@ -5,22 +5,19 @@ run short and outgrow their room: a k up to and beyond the window, points that c
 row at a time or all at once, one subscription alone or hundreds in a block.
 """
 
-import math
-import random
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from skyband.contract import AnyEngine, engines, find_engine
+from skyband.contract import FAMILIES, AnyEngine, engines, find_engine
 from skyband.table import UNBOUNDED, Settings, Window
-from skyband.testing.data import SCORES, WORDS, Row, unit
 from skyband.testing.limit import time_limit
 from skyband.testing.machine import same, through_snapshot
 from skyband.testing.script import Action
+from skyband.workload.course import Course
+from skyband.workload.draw import Row, draws_of
 
-FAMILIES = ("window", "geotext", "ranges")
-ORDERS = ("random", "ties", "farther", "nearer", "sawtooth", "same")
 BATCHES = (1, 3, 9, 30, 10_000)
 
 
@@ -46,19 +43,12 @@ class Expected(NamedTuple):
     n_late: int
 
 
-class _Maker:
+class _Maker(Course):
     """Draws a stream from a seed."""
 
     def __init__(self, family: str, seed: int) -> None:
-        self.family = family
-        self.draw = random.Random(f"{family} {seed}")
-        draw = self.draw
-        # Rows of candidates grow most where each publication is worse than the last, and many are asked for.
-        self.grows = draw.random() < 0.15
-        self.n = int(math.exp(draw.uniform(math.log(100 if self.grows else 12), math.log(200))))
-        self.order = draw.choice(ORDERS) if not self.grows else "farther"
-        self.dims = draw.choice((1, 2, 2, 3))
-        self.width = draw.choice((1, 4, max(2, self.n // 3), self.n))
+        super().__init__(family, seed)
+        self.draws = draws_of(family)
         self.now = 0
         self.n_asked = 0
         self.asked: list[str] = []
@@ -67,17 +57,6 @@ class _Maker:
         """A window that much of the stream passes through, or none."""
         size = self.draw.choice((1, 3, max(2, self.n // 4), max(2, self.n // 2), self.n)[3 * self.grows :])
         return self.draw.choice((Window.count(size), Window.count(size), Window.time(2 * size), UNBOUNDED))
-
-    def height(self, i: int) -> float:
-        """How far from the origin the i-th publication is."""
-        if self.order == "random":
-            return self.draw.random() * self.width
-        if self.order == "ties":
-            return float(self.draw.randrange(3))
-        if self.order == "same":
-            return 1.0
-        up = i % self.width if self.order == "sawtooth" else i
-        return float(self.n - up if self.order == "nearer" else up)
 
     def k(self) -> int:
         """Mostly a few, often more than there are rooms for in a row, sometimes more than the stream is long."""
@@ -89,50 +68,15 @@ class _Maker:
         ids = [f"s{self.n_asked + i}" for i in range(n)]
         self.n_asked += n
         self.asked += ids
-        return [{"id": id, "k": self.k()} | self._question() for id in ids]
-
-    def _question(self) -> Row:
-        draw = self.draw
-        if self.family == "ranges":
-            lo, hi = sorted(draw.choice((-math.inf, 0.0, 1.0, 2.0, 9.0, math.inf)) for _ in range(2))
-            return {"lo": lo, "hi": hi}
-        if self.family == "geotext":
-            row = self._place(0.0) | self._words(1, 3) | {"alpha": draw.choice((0.0, 0.3, 0.9, 1.0))}
-            return row | {"threshold": draw.choice((None, None, None, 0.2, 0.7))}
-        named = SCORES if self.order in ("random", "ties") else SCORES[:3]
-        score = draw.choice([score for score in named if self.dims == 2 or score != "geodesic"])
-        vector = [draw.choice((0.0, 0.0, 1.0, -2.0)) for _ in range(self.dims)]
-        row = {"score": score, "point": None, "weights": None, "threshold": None}
-        row["weights" if score == "sum" else "point"] = vector
-        if draw.random() < 0.1:
-            row["threshold"] = draw.randrange(1, 4) * (120_000.0 if score == "geodesic" else 1.0)
-        return row
-
-    def _place(self, far: float) -> Row:
-        along = min(far / (self.n + self.width + 1), 1.0)
-        return {"x": along, "y": self.draw.choice((0.0, along, self.draw.random()))}
-
-    def _words(self, least: int, most: int) -> Row:
-        terms = self.draw.sample(WORDS, self.draw.randint(least, most))
-        return {"terms": terms, "weights": unit([self.draw.randint(1, 3) for _ in terms]) if terms else []}
+        return [{"id": id, "k": self.k()} | self.draws.question(self) for id in ids]
 
     def publications(self) -> list[Row]:
         rows = []
         for i in range(self.n):
             self.now += self.draw.choice((0, 1, 1, 2, 5))
             ts = self.now - self.draw.choice((0, 0, 0, 0, 1, 7))
-            rows.append({"id": i, "ts": ts} | self._content(i))
+            rows.append({"id": i, "ts": ts} | self.draws.content(self, i))
         return rows
-
-    def _content(self, i: int) -> Row:
-        far = self.height(i)
-        if self.family == "ranges":
-            y = None if self.draw.random() < 0.15 else far
-            return {"object": self.draw.randrange(max(3, self.n // 6)), "x": float(self.draw.randrange(10)), "y": y}
-        if self.family == "geotext":
-            return self._place(far) | self._words(0, 3)
-        turned = [self.draw.choice((-1.0, 0.0, 1.0)) if self.order == "ties" else 0.0 for _ in range(self.dims - 1)]
-        return {"point": [far, *turned]}
 
     def interlude(self) -> Iterator[Action]:
         """Now and then something else happens between two batches."""
@@ -155,7 +99,7 @@ def make_stream(family: str, seed: int) -> Stream:
     """The stream of this seed."""
     maker = _Maker(family, seed)
     draw = maker.draw
-    settings = Settings() if family == "ranges" else Settings(window=maker.window())
+    settings = Settings(window=maker.window()) if FAMILIES[family].has_windows else Settings()
     granularity, batch = draw.choice(("batch", "publication")), 1 if maker.grows else draw.choice(BATCHES)
     n_asked = draw.choice((1, 1, 3) if maker.grows else (1, 3, 12, 40, 80))
     actions = [Action("subscribe", maker.subscriptions(n_asked))]
@@ -198,10 +142,11 @@ def check_stream(family: str, seed: int, rare: bool = False, names: tuple[str, .
     Each runs in its modes in turn, one for a seed, with `rare` in its rare ones too. Returns how many ran.
     """
     stream = make_stream(family, seed)
-    expected = run_stream(stream.open(find_engine(family, "oracle"), {}), stream)
+    oracle = FAMILIES[family].oracle
+    expected = run_stream(stream.open(find_engine(family, oracle), {}), stream)
     n = 0
     for kind in engines():
-        if kind.family == family and kind.exact and kind.name != "oracle" and (not names or kind.name in names):
+        if kind.family == family and kind.exact and kind.name != oracle and (not names or kind.name in names):
             modes = kind.modes + (kind.rare_modes if rare else ())
             _compare(kind, modes[seed % len(modes)], stream, expected)
             n += 1

@@ -10,6 +10,7 @@ FAMILY = Family(
     parse_publications=rows.parse_publications,
     parse_subscriptions=rows.parse_subscriptions,
     signs=(frozenset({"point"}), frozenset({"score"})),
-    uses=frozenset({"window"}),
+    has_windows=True,
+    has_dims=True,
     order=0,
 )

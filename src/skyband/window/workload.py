@@ -15,7 +15,8 @@ from skyband.kernels.array import Floats
 from skyband.workload.clock import MINUTE, Clock
 from skyband.workload.cluster import clusters
 from skyband.workload.option import Timed, option
-from skyband.workload.seed import Part, chunks, generator
+from skyband.workload.recipe import Columns, Recipe
+from skyband.workload.seed import CHUNK, Part, chunks, generator, part_of
 from skyband.workload.table import Workload, batches, ids, lists, repeated, where, workload
 
 SCORES = ("euclidean", "chebyshev", "sum", "cosine")
@@ -100,3 +101,25 @@ def _points(options: Options) -> Callable[[np.random.Generator, int], Floats]:
         return lambda random, n_rows: random.random((n_rows, options.dims))
     random = generator(options.seed, Part.CENTRES)
     return clusters(random, options.n_clusters, options.dims, float(np.sqrt(options.variance)), 0.0).draw
+
+
+def chunk(options: Options, noun: str, number: int) -> Columns:
+    """What the rows of one chunk hold; of one score."""
+    points = lists(_points(options)(generator(options.seed, part_of(noun), number), CHUNK))
+    if noun == "publications":
+        return {"point": points}
+    vector = "point" if options.score in ("euclidean", "chebyshev") else "weights"
+    # A window of publications goes before one of time.
+    name = "window_n" if options.window_n else "window_us"
+    asked = {"score": pa.array([options.score] * CHUNK), vector: points}
+    return asked | {name: repeated(options.window_n or options.window_us, CHUNK)}
+
+
+RECIPE = Recipe(
+    options=Options,
+    generate=generate,
+    help="Points in a box and top-k subscriptions over sliding windows (the top-k/w paper).",
+    subscriptions=subscriptions,
+    stream=stream,
+    chunk=chunk,
+)

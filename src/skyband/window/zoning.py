@@ -1,19 +1,94 @@
-"""What window subscriptions can be reached by: boxes around their centres, weights or directions."""
+"""Window subscriptions are divided by their centres, and reached by what is near enough to boxes around these.
+
+Where a score has weights or a direction in place of a centre, that takes its place.
+"""
 
 import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.earth import EARTH_RADIUS
 from skyband.kernels.sphere import unit_vectors
+from skyband.table import Settings
 from skyband.topk.score import FORMS, Score, scores
 from skyband.window.rows import Publications, Subscriptions
-from skyband.zoning.group import Groups
+from skyband.zoning.division import Coordinates, Division, Wanted, is_by_count
+from skyband.zoning.group import Groups, grouped
+from skyband.zoning.load import chunks, some_of
 from skyband.zoning.reach import SLACK, needs, reached
+from skyband.zoning.tree import Tree, divide_apart
+
+# A coordinate that is not measured but told.
+WITHOUT_CENTRE = "without a centre"
 
 # The squares of shorter vectors may vanish, and with them all that is known about their angles.
 SHORT = 1e-100
 # Coordinates on the sphere.
 SPHERE = 3
+
+
+class WindowDivision(Division):
+    """Zones by centre, with zones of their own for scores that have none."""
+
+    kind = "point"
+
+    def coordinates(self, rows: Subscriptions, scale: Floats) -> Coordinates:
+        """Distances have a centre; the first column is 1 for sum and cosine, which have none."""
+        points = np.column_stack([is_placeless(rows), rows.points])
+        return Coordinates(points, (WITHOUT_CENTRE, *(f"point[{i}]" for i in range(rows.points.shape[1]))))
+
+    def divide(self, rows: Subscriptions, points: Floats, loads: Floats, n_zones: int) -> Tree:
+        """Those without a centre are set apart."""
+        return divide_apart(points, loads, is_placeless(rows), n_zones)
+
+    def reached(self, rows: Subscriptions, publications: Publications) -> Floats:
+        """How many points enter each top, or match where it is Boolean.
+
+        Of n points in no particular order, k (1 + ln(n / k)) enter a top of k on their way.
+        """
+        n_points = len(publications.ids)
+        k = np.minimum(rows.k, n_points).astype(np.float64)
+        entered = k * (1.0 + np.log(n_points / k))
+        boolean = np.flatnonzero(~np.isnan(rows.threshold))
+        entered[boolean] = _matches(rows, boolean, publications)
+        return entered
+
+    def side(self, name: str, least: float, most: float) -> str:
+        """The coordinate that is told is told in words."""
+        if name == WITHOUT_CENTRE:
+            return "distances" if least == -np.inf else "sums and cosines"
+        return super().side(name, least, most)
+
+    def wanted(self, rows: Subscriptions, settings: Settings, worst: Floats, until: Int64s) -> Wanted | None:
+        """What is as good as their tops or thresholds demand; everything where publications are counted."""
+        return None if is_by_count(rows, settings) else self.wanted_by(members(rows, worst, until))
+
+    def grouped(self, members: Groups, most: int) -> Groups:
+        """Groups of those that ask for like points."""
+        return grouped(members, features(members), most).groups
+
+    def admits(self, wanted: Wanted, publications: Publications, now: int) -> Bools:
+        """The points that no box rules out."""
+        return admits(wanted.groups, publications, now)
+
+
+DIVISION = WindowDivision()
+
+
+def is_placeless(rows: Subscriptions) -> Bools:
+    """Whether a score is no distance from a point."""
+    return np.isin(rows.score, scores(lambda form: not form.has_place))
+
+
+def _matches(rows: Subscriptions, chosen: Int64s, publications: Publications) -> Floats:
+    sample, share = some_of(publications.points)
+    kinds = rows.score[chosen]
+    found = np.zeros(len(chosen))
+    for part in chunks(len(chosen), len(sample) * max(sample.shape[1], 1)):
+        points, weights = rows.points[chosen[part], None], rows.weights[chosen[part], None]
+        limit, kind = rows.threshold[chosen[part], None], kinds[part, None]
+        reaches = [form.reaches(form.of_all(points, weights, sample), limit) for form in FORMS.values()]
+        found[part] = np.select([kind == score for score in FORMS], reaches).sum(axis=1)
+    return found / share
 
 
 def members(rows: Subscriptions, worst: Floats, until: Int64s) -> Groups:

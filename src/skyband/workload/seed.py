@@ -42,3 +42,8 @@ def chunks(n_rows: int) -> Iterator[Chunk]:
     """The chunks of n rows; an empty table has one empty chunk, so that it still has its columns."""
     for number, start in enumerate(range(0, max(n_rows, 1), CHUNK)):
         yield Chunk(number, start, min(CHUNK, n_rows - start))
+
+
+def part_of(noun: str) -> Part:
+    """What subscriptions, or publications, are drawn by."""
+    return Part.SUBSCRIPTIONS if noun == "subscriptions" else Part.PUBLICATIONS

@@ -12,6 +12,7 @@ def consequences(config: "Config") -> list[str]:
 
 
 def _of_zones(config: "Config") -> list[str]:
+    from skyband.contract import FAMILIES
     from skyband.table import WindowKind
 
     workers = config.zones + 2
@@ -26,15 +27,16 @@ def _of_zones(config: "Config") -> list[str]:
         )
     elif config.window.kind == WindowKind.COUNT:
         told.append("Every zone gets every publication, because a window by count has to count them all.")
-    if config.family == "ranked":
+    if FAMILIES[config.family].has_budgets:
         told.append("Subscriptions with a budget are rejected: budgets are counted in one place, and need one zone.")
     return told
 
 
 def _of_window(config: "Config") -> list[str]:
+    from skyband.contract import FAMILIES
     from skyband.table import WindowKind
 
-    if config.family not in ("window", "geotext"):
+    if not FAMILIES[config.family].has_windows:
         return []
     if config.window.kind == WindowKind.UNBOUNDED:
         return ["The pipeline has no window: it remembers every publication for ever, and its state grows with them."]
@@ -47,12 +49,14 @@ def _of_window(config: "Config") -> list[str]:
 
 
 def _of_rows(config: "Config") -> list[str]:
+    from skyband.contract import FAMILIES
+
     told = [
         f"Ids are {config.ids.publications} in publications and {config.ids.subscriptions} in subscriptions"
-        + (f", and {config.ids.objects} in objects" if config.family == "ranges" else "")
+        + (f", and {config.ids.objects} in objects" if FAMILIES[config.family].has_objects else "")
         + "; rows with other ids are rejected."
     ]
-    if config.family == "geotext" and config.words is None:
+    if FAMILIES[config.family].has_words and config.words is None:
         told.append("There are no words to weigh terms with: publications without weights are rejected.")
     return told
 

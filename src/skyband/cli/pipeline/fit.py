@@ -34,8 +34,11 @@ def command(output: Output, config_file: Path, words: Path | None, zoning: Path 
       skyband pipeline fit pipeline.yaml --words words.json --zoning zones.json
     """
     config = read_config(config_file)
-    if words is not None and config.family != "geotext":
-        raise click.UsageError(f"--words is for the family geotext: {config.family} has no words.")
+    from skyband.contract.family import FAMILIES, names_where
+
+    if words is not None and not FAMILIES[config.family].has_words:
+        with_words = " and ".join(names_where(lambda family: family.has_words))
+        raise click.UsageError(f"--words is for the family {with_words}: {config.family} has no words.")
     need_spark()
     config = config._replace(words=words or config.words, zoning=zoning or config.zoning)
     from skyband.pipeline.state.folder import State

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.contract import FAMILIES
 from skyband.kernels.array import Bools, Int64s
 from skyband.table import Window, WindowKind
 
@@ -331,9 +332,9 @@ class NoLedger:
 
 def open_ledger(family: str, window: Window, said_type: pa.DataType, n_zones: int) -> Ledger:
     """An empty ledger of the kind that a family needs."""
-    if family == "ranges":
+    if FAMILIES[family].has_objects:
         return ObjectLedger(said_type, n_zones)
-    if family == "ranked":
+    if not FAMILIES[family].answers_stand:
         return NoLedger(said_type, n_zones)
     return LiveLedger(window, said_type, n_zones)
 

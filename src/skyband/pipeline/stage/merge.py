@@ -4,18 +4,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.contract import FAMILIES
 from skyband.kernels.ragged import ranks_of
 from skyband.pipeline.state.spec import Shape
 
 
 def merged(answers: pa.Table, shape: Shape) -> pa.Table:
     """One table of changes, or of matches, with its batch and the place of each row in it, from 0."""
-    by = ("subscription", "descending") if shape.family == "ranked" else ("pos", "ascending")
-    first = ("score", "descending") if shape.family == "ranked" else ("turn", "ascending")
-    keys = [("batch", "ascending"), ("step", "ascending"), first, by]
+    answers_stand = FAMILIES[shape.family].answers_stand
+    # Changes by the turn of their subscription; matches best first, and of equal ones the larger id.
+    by = [("turn", "ascending"), ("pos", "ascending")]
+    by = by if answers_stand else [("score", "descending"), ("subscription", "descending")]
+    keys = [("batch", "ascending"), ("step", "ascending"), *by]
     in_order = shape.n_zones == 1 and _is_in_steps(answers)
     ordered = answers if in_order else answers.take(pc.sort_indices(answers, sort_keys=keys))
-    if shape.family == "ranked" and shape.n_zones > 1:
+    if not answers_stand and shape.n_zones > 1:
         ordered = _best(ordered)
     batches = ordered["batch"].to_numpy()
     rows = np.arange(len(ordered)) - np.searchsorted(batches, batches)

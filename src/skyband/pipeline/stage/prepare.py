@@ -188,8 +188,8 @@ def _parse_for(op: str, family: str) -> Parse:
         if op == "advance":
             instants(sieve)
         if op == "resize":
-            none = np.ones(sieve.n_rows, np.bool_) if family == "ranked" else np.zeros(sieve.n_rows, np.bool_)
-            sieve.reject(none, "op", "subscriptions of the family ranked have no k of their own to change")
+            none = np.full(sieve.n_rows, not FAMILIES[family].has_k)
+            sieve.reject(none, "op", f"subscriptions of the family {family} have no k of their own to change")
             ks(sieve)
         ids = sieve.array("id")
         return sieve.done(_Request(sieve.keep_arrow(ids)))

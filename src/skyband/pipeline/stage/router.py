@@ -216,7 +216,7 @@ class Router:
         now = self.now if self.now is not None else 0
         wanted = np.stack([reach.admits(rows, now) for reach in self._reaches], axis=1)
         # Everybody has to learn what time it is, and learns it from the publication that brings it.
-        if shape.family != "ranked" and (before is None or now > before):
+        if FAMILIES[shape.family].answers_stand and (before is None or now > before):
             wanted[int(np.argmax(np.asarray(said.field("ts"))))] = True
         return wanted
 

@@ -120,7 +120,7 @@ def documents(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _words_in(table: pa.Table) -> Iterator[list[str]]:
     if not table.num_columns:
         return
-    sieve = Sieve(table, "geotext publications")
+    sieve = Sieve(table, "publications")
     terms, text = words_of(sieve, "terms"), texts(sieve, "text")
     values, edges = terms.values.to_pylist(), terms.offsets.tolist()
     for row, said in enumerate(text.to_pylist()):

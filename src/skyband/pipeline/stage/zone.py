@@ -87,7 +87,7 @@ class Zone:
         self.engine.rejects.clear()
 
     def _publish(self, batch: int, said: pa.Array, places: list[int]) -> Iterator[pa.Table]:
-        if self.shape.family == "ranked":
+        if not FAMILIES[self.shape.family].answers_stand:
             yield self._matches(batch, said, places)
         elif self.shape.granularity == "publication" and self.shape.n_zones > 1:
             checked = check(self.shape.family, "publications", read_table(unfolded(said)), self.engine.settings)

@@ -92,17 +92,19 @@ class Shape(NamedTuple):
         )
 
     def answers(self) -> pa.Schema:
-        """What the engines answer: changes, or for ranked matches."""
-        said = self.ids.objects if self.family == "ranges" else self.ids.publications
-        asked_type, said_type = ID_TYPES[self.ids.subscriptions], ID_TYPES[said]
-        if self.family == "ranked":
+        """What the engines answer: changes, or matches where answers do not stand."""
+        asked_type, said_type = ID_TYPES[self.ids.subscriptions], self._said_type()
+        if not FAMILIES[self.family].answers_stand:
             return match_schema(said_type, asked_type)
         return change_schema(asked_type, said_type)
 
+    def _said_type(self) -> pa.DataType:
+        """The type of the ids by which answers name publications."""
+        return ID_TYPES[self.ids.objects if FAMILIES[self.family].has_objects else self.ids.publications]
+
     def rankings(self) -> pa.Schema:
         """The current tops; rank, publication and score are null where a top is empty."""
-        said = self.ids.objects if self.family == "ranges" else self.ids.publications
-        schema = ranking_schema(ID_TYPES[self.ids.subscriptions], ID_TYPES[said])
+        schema = ranking_schema(ID_TYPES[self.ids.subscriptions], self._said_type())
         return pa.schema([field.with_nullable(field.name != "subscription") for field in schema])
 
     def to_json(self) -> str:
