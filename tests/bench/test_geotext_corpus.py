@@ -114,7 +114,7 @@ def test_made_messages_are_those_of_the_workload() -> None:
 
 def test_rows_are_taken_in_any_order() -> None:
     keywords = Keywords(3, np.array([0, 0, 2]), np.array([7, 8, 9]), np.array([1, 2, 3]))
-    messages = geotext.Messages(np.arange(6.0).reshape(3, 2), keywords)
+    messages = geotext.MessageDraws(np.arange(6.0).reshape(3, 2), keywords)
     got = geotext_corpus.taken(messages, np.array([2, 1, 0, 2]))
     assert got.places.tolist() == [[4.0, 5.0], [2.0, 3.0], [0.0, 1.0], [4.0, 5.0]]
     assert got.keywords.rows.tolist() == [0, 2, 2, 3]

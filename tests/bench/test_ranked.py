@@ -41,7 +41,7 @@ from skyband.bench.real import VARIABLE, find
 from skyband.bench.runner import WrongAnswer
 from skyband.bench.suite import ranked
 from skyband.ranked.kernels.fitting import Rule
-from skyband.ranked.kernels.interval_scan import Events, Found
+from skyband.ranked.kernels.interval_scan import BestSlots, Events
 from skyband.ranked.matcher import Matcher
 from skyband.ranked.rows import UNLIMITED
 
@@ -165,7 +165,7 @@ class Slow(Scan):
         super().__init__(rule, data)
         self.asked: list[int] = []
 
-    def match(self, events: Events, sort: bool = True) -> Found:
+    def match(self, events: Events, sort: bool = True) -> BestSlots:
         self.asked.append(len(events.k))
         return super().match(events, sort)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skyband.covering.grid import WHOLE, Domain, Grid, check_bits, check_domain, match_nothing, to_points
+from skyband.covering.grid import WHOLE, CoverGrid, Domain, check_bits, check_domain, match_nothing, to_points
 
 INF = np.inf
 
@@ -96,7 +96,7 @@ def test_no_box_matches_nothing() -> None:
 
 @pytest.mark.parametrize(("bits", "kind"), [(2, np.uint16), (16, np.uint16), (17, np.uint32), (32, np.uint32)])
 def test_cells_are_as_wide_as_they_must_be(bits: int, kind: type[np.generic]) -> None:
-    grid = Grid([Domain(0.0, 1.0)], bits, np.zeros((0, 2)))
+    grid = CoverGrid([Domain(0.0, 1.0)], bits, np.zeros((0, 2)))
     cells = grid.cells(np.array([[INF, INF], [-0.5, 0.5], [-INF, -INF]]))
     assert cells.dtype == kind
     assert cells[0].tolist() == [2**bits - 1] * 2
@@ -109,9 +109,9 @@ def test_attributes_have_grids_of_their_own() -> None:
     random = np.random.default_rng(1)
     sample = np.column_stack([random.random((50, 2)) * scale for scale in (1.0, 1e150, 1.0)])
     domains = [WHOLE, WHOLE, Domain(0, 3, True)]
-    grid = Grid(domains, 8, sample)
+    grid = CoverGrid(domains, 8, sample)
     for j, domain in enumerate(domains):
-        alone = Grid([domain], 8, sample[:, 2 * j : 2 * j + 2])
+        alone = CoverGrid([domain], 8, sample[:, 2 * j : 2 * j + 2])
         assert np.array_equal(grid.cells(sample)[:, 2 * j : 2 * j + 2], alone.cells(sample[:, 2 * j : 2 * j + 2]))
     assert grid.axes.tells_apart.tolist() == [False, False, True]
     assert grid.n_bytes == sum(array.nbytes for array in grid.axes)
@@ -120,4 +120,4 @@ def test_attributes_have_grids_of_their_own() -> None:
 def test_read_only_points_have_cells_too() -> None:
     points = np.array([[-0.25, 0.75]])
     points.setflags(write=False)
-    assert Grid([Domain(0.0, 1.0)], 4, np.zeros((0, 2))).cells(points).shape == (1, 2)
+    assert CoverGrid([Domain(0.0, 1.0)], 4, np.zeros((0, 2))).cells(points).shape == (1, 2)

@@ -9,7 +9,7 @@ from skyband.demo.day import CLOSES, OPENS, clock, happening
 from skyband.demo.message import content_words
 from skyband.demo.scene import STEP, Scene, make_scene, steps
 from skyband.demo.subscriber import ROLES, titles
-from skyband.demo.topic import FRAMES, SPOTS, TOPICS, Topic
+from skyband.demo.topic import FRAMES, SPOTS, TOPICS, CityTopic
 from skyband.table import Settings
 
 
@@ -74,7 +74,7 @@ def test_shown_subscribers_come_first_and_have_no_names(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
-def test_every_followed_word_is_said(topic: Topic) -> None:
+def test_every_followed_word_is_said(topic: CityTopic) -> None:
     said = {word for thing in topic.things for word in content_words(thing)}
     assert set(topic.words) <= said
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from skyband import Tops
 from skyband.demo import DemoSummary, run, show
-from skyband.demo.ledger import Ledger, adds_up
+from skyband.demo.ledger import DayLedger, adds_up
 from skyband.demo.play import play
 from skyband.demo.runner import InProcess
 from skyband.demo.scene import Scene, make_scene
@@ -58,18 +58,18 @@ def scene() -> Scene:
 
 
 @pytest.fixture(scope="module")
-def played(scene: Scene) -> tuple[InProcess, Ledger]:
+def played(scene: Scene) -> tuple[InProcess, DayLedger]:
     runner = InProcess(scene)
     return runner, play(scene, runner, Nobody())
 
 
-def test_same_seed_same_changes(shown: tuple[DemoSummary, str], played: tuple[InProcess, Ledger]) -> None:
+def test_same_seed_same_changes(shown: tuple[DemoSummary, str], played: tuple[InProcess, DayLedger]) -> None:
     log = pq.read_table(shown[0].change_log)
     assert len(log) > 500
     assert log.equals(played[1].table())
 
 
-def test_running_sum_of_changes_is_the_tops(played: tuple[InProcess, Ledger]) -> None:
+def test_running_sum_of_changes_is_the_tops(played: tuple[InProcess, DayLedger]) -> None:
     runner, ledger = played
     tops, expected = Tops(), dict[int, dict[int, float]]()
     tops.apply(ledger.table())
@@ -79,12 +79,12 @@ def test_running_sum_of_changes_is_the_tops(played: tuple[InProcess, Ledger]) ->
     assert adds_up(ledger.table(), runner.tops())
 
 
-def test_a_lost_change_is_noticed(played: tuple[InProcess, Ledger]) -> None:
+def test_a_lost_change_is_noticed(played: tuple[InProcess, DayLedger]) -> None:
     runner, ledger = played
     assert not adds_up(ledger.table().slice(1), runner.tops())
 
 
-def test_summary_adds_up(shown: tuple[DemoSummary, str], played: tuple[InProcess, Ledger]) -> None:
+def test_summary_adds_up(shown: tuple[DemoSummary, str], played: tuple[InProcess, DayLedger]) -> None:
     summary = shown[0]
     assert summary.finished
     assert summary.adds_up
@@ -135,8 +135,8 @@ def test_a_stopped_day_is_summed_up_so_far(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.jit_only
-def test_plays_outside_of_the_main_thread(scene: Scene, played: tuple[InProcess, Ledger]) -> None:
-    ledgers: list[Ledger] = []
+def test_plays_outside_of_the_main_thread(scene: Scene, played: tuple[InProcess, DayLedger]) -> None:
+    ledgers: list[DayLedger] = []
     thread = threading.Thread(target=lambda: ledgers.append(play(scene, InProcess(scene), Nobody())))
     thread.start()
     thread.join()

@@ -7,16 +7,16 @@ from rich.console import Console
 
 from skyband.demo.day import OPENS
 from skyband.demo.frame import Camera, Frame
-from skyband.demo.ledger import Ledger
+from skyband.demo.ledger import DayLedger
 from skyband.demo.play import play
-from skyband.demo.runner import InProcess, Traffic
+from skyband.demo.runner import InProcess, PipelineTraffic
 from skyband.demo.scene import make_scene
 from skyband.demo.subscriber import titles
 from skyband.demo.view import render, short
-from skyband.demo.watcher import Lines, Screen, Taking, can_show, watching, working
+from skyband.demo.watcher import HourLines, Screen, Taking, can_show, watching, working
 
 SCENE = make_scene(5, 40, 500)
-TRAFFIC = Traffic(batches=1080, zones=2, publications=400, copies=600, dead=3, seconds=270.0, start_seconds=9.0)
+TRAFFIC = PipelineTraffic(batches=1080, zones=2, publications=400, copies=600, dead=3, seconds=270.0, start_seconds=9.0)
 
 
 def terminal(width: int = 120, height: int = 44) -> Console:
@@ -94,7 +94,7 @@ def test_newcomers_are_marked_and_fade(frames: list[Frame]) -> None:
 
 
 def test_the_first_frame_of_an_empty_day_renders() -> None:
-    frame = Camera(SCENE).take(Ledger(), OPENS, 0)
+    frame = Camera(SCENE).take(DayLedger(), OPENS, 0)
     assert frame.latest == ()
     assert "nothing yet" in text_of(frame, 120)
 
@@ -124,7 +124,7 @@ def test_without_a_capable_terminal_there_are_lines() -> None:
     assert [can_show(console) for console in (pipe, dumb, ascii_only, terminal())] == [False, False, False, True]
     for console, live in ((pipe, True), (terminal(), False)):
         with watching(console, live) as watcher:
-            assert isinstance(watcher, Lines)
+            assert isinstance(watcher, HourLines)
 
 
 @pytest.mark.parametrize(

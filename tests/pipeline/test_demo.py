@@ -13,7 +13,7 @@ from rich.console import Console
 
 from skyband.demo import DemoSummary, run
 from skyband.demo.frame import Frame
-from skyband.demo.ledger import Ledger
+from skyband.demo.ledger import DayLedger
 from skyband.demo.play import play
 from skyband.demo.runner import InProcess
 from skyband.demo.scene import make_scene
@@ -50,7 +50,7 @@ class Shown(NamedTuple):
     frames: list[Frame]
     text: str
     local: InProcess
-    ledger: Ledger
+    ledger: DayLedger
     local_frames: list[Frame]
 
 

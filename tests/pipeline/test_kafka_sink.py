@@ -14,7 +14,7 @@ import pytest
 from skyband.pipeline.config import Endpoint
 from skyband.pipeline.sink import SinkFailed, kafka_topic, open_sink
 from skyband.pipeline.sink.kafka_sink import KafkaSink, change_messages, top_messages
-from skyband.pipeline.sink.kafka_topic import Topic
+from skyband.pipeline.sink.kafka_topic import KafkaTopic
 from skyband.table.write import json_rows
 from tests.pipeline.kafka_server import Broker, running_broker
 from tests.pipeline.staging import Batch, changes_schema, some_changes, some_tops, stage, tops_after, tops_schema
@@ -132,7 +132,7 @@ def test_a_batch_that_was_cut_off_is_finished(
     assert bench.changes() == rows_of(*batches)
 
 
-def begin(bench: Bench, batch: Batch, monkeypatch: pytest.MonkeyPatch, rows: list[int]) -> Topic:
+def begin(bench: Bench, batch: Batch, monkeypatch: pytest.MonkeyPatch, rows: list[int]) -> KafkaTopic:
     """Let a sink be cut off after these rows of a batch; gives the topic, to do something to it."""
     sink = bench.sink()
     cut_after(sink, monkeypatch, rows)
@@ -262,7 +262,7 @@ def test_what_spark_says_of_its_tasks_is_left_out(told: str, expected: str, spar
         "Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times, most recent failure: Lost task 0.0 in "
     )
     error = RuntimeError(f"{aborted}stage 0.0 (TID 0) (127.0.0.1 executor driver): {told}\n\tat some.place")
-    assert Topic(spark, NOBODY, "t", {}).told(error) == expected
+    assert KafkaTopic(spark, NOBODY, "t", {}).told(error) == expected
 
 
 def test_a_batch_is_finished_where_it_was_begun(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from skyband.pipeline import runner as runner_module
 from skyband.pipeline.config import BadConfiguration, Config, Endpoint, make_config
 from skyband.pipeline.fit import unfitted
 from skyband.pipeline.runner import Runner
-from skyband.pipeline.sink.kafka_progress import Progress, note, read_progress
+from skyband.pipeline.sink.kafka_progress import TopicProgress, note, read_progress
 from skyband.pipeline.state.folder import Commit, State
 from skyband.pipeline.state.progress import sink_folders
 from skyband.pipeline.state.spec import make_shape
@@ -60,7 +60,7 @@ class Cluster:
         if self._servers in self.dead:
             raise KeyboardInterrupt
         self.taken.setdefault(self._servers, []).append(batch)
-        note(self._private, Progress("changes", batch))
+        note(self._private, TopicProgress("changes", batch))
 
     def close(self) -> None:
         """Do nothing."""
@@ -137,7 +137,7 @@ def old_folder(state: State, given: dict[str, Any]) -> Path:
 
 def test_what_an_earlier_version_noted_is_gone_on_with(tmp_path: Path) -> None:
     config, state = begun(tmp_path, EAST, TABLE)
-    half = Progress("changes", 1, False, {0: 7})
+    half = TopicProgress("changes", 1, False, {0: 7})
     note(old_folder(state, EAST), half)
     (old_folder(state, TABLE) / "run").write_text("a1")
     east, table = sink_folders(state, "changes", config.changes)
@@ -148,19 +148,19 @@ def test_what_an_earlier_version_noted_is_gone_on_with(tmp_path: Path) -> None:
     assert read_progress(east) == half
 
 
-@pytest.mark.parametrize("noted", [Progress("changes", 1), Progress("changes", 1, False, {0: 7})])
-def test_a_batch_that_one_of_two_may_lack_is_looked_for_in_both(noted: Progress, tmp_path: Path) -> None:
+@pytest.mark.parametrize("noted", [TopicProgress("changes", 1), TopicProgress("changes", 1, False, {0: 7})])
+def test_a_batch_that_one_of_two_may_lack_is_looked_for_in_both(noted: TopicProgress, tmp_path: Path) -> None:
     config, state = begun(tmp_path, EAST, WEST)
     note(old_folder(state, EAST), noted)
     for folder in sink_folders(state, "changes", config.changes):
-        assert read_progress(folder) == Progress("changes", 1, False, {})
+        assert read_progress(folder) == TopicProgress("changes", 1, False, {})
 
 
 def test_what_both_have_is_not_looked_for(tmp_path: Path) -> None:
     config, state = begun(tmp_path, EAST, WEST)
-    note(old_folder(state, EAST), Progress("changes", 0))
+    note(old_folder(state, EAST), TopicProgress("changes", 0))
     for folder in sink_folders(state, "changes", config.changes):
-        assert read_progress(folder) == Progress("changes", 0)
+        assert read_progress(folder) == TopicProgress("changes", 0)
 
 
 def test_two_tables_of_one_name_go_on_as_the_same_run(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_two_tables_of_one_name_go_on_as_the_same_run(tmp_path: Path) -> None:
 
 
 def test_the_file_of_a_topic_is_the_one_of_earlier_versions(tmp_path: Path) -> None:
-    note(tmp_path, Progress("t", 3, False, {0: 5}))
+    note(tmp_path, TopicProgress("t", 3, False, {0: 5}))
     found = json.loads((tmp_path / "kafka.json").read_text())
     assert found == {"topic": "t", "batch": 3, "done": False, "offsets": {"0": 5}}
     assert read_progress(tmp_path / "nowhere") is None

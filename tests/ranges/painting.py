@@ -9,9 +9,9 @@ import numpy as np
 from skyband.kernels.array import Floats, Int64s
 from skyband.ranges.kernels.message import GONE, Messages, points_of
 from skyband.ranges.kernels.range_scan import ObjectChanges
-from skyband.ranges.painter import Groups, Objects, Painter
+from skyband.ranges.painter import Objects, Painter, SubscriberGroups
 
-MakePainter = Callable[[Objects, Groups], Painter]
+MakePainter = Callable[[Objects, SubscriberGroups], Painter]
 Top = dict[int, float]
 
 
@@ -43,7 +43,7 @@ class World:
     def __init__(self, asked: Asked, n_objects: int, make: MakePainter) -> None:
         self.asked = asked
         self.objects = Objects(1)
-        self.groups = Groups(1)
+        self.groups = SubscriberGroups(1)
         self.painter = make(self.objects, self.groups)
         self.objects.reserve(n_objects, -np.arange(n_objects))
         self.lists: list[Top] = [{} for _ in asked.k]

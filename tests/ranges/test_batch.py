@@ -17,8 +17,8 @@ from skyband.ranges.boxes import Boxes
 from skyband.ranges.engine import RangesPaint
 from skyband.ranges.kernels.paint import Exposed
 from skyband.ranges.kernels.range_scan import ObjectChanges
-from skyband.ranges.painter import Groups, Objects
-from skyband.ranges.server import Plan
+from skyband.ranges.painter import Objects, SubscriberGroups
+from skyband.ranges.server import PaintPlan
 from tests.ranges.painting import World, draw_asked, draw_changes
 
 N_SUBSCRIPTIONS = 400
@@ -87,14 +87,14 @@ def test_ties_are_not_copied_for_what_moves() -> None:
 def test_a_batch_in_which_everything_moves() -> None:
     random = np.random.default_rng(4)
     asked, places = draw_asked(random, 9), random.integers(0, 9, 8).astype(float)
-    world = World(asked, 8, lambda objects, groups: BatchServer(objects, groups, Plan()))
+    world = World(asked, 8, lambda objects, groups: BatchServer(objects, groups, PaintPlan()))
     for turn in range(6):
         x = np.roll(places, turn)[:, np.newaxis]
         world.paint(ObjectChanges(np.arange(8), x, random.random(8), np.ones(8, np.bool_), np.array([8])))
         assert world.lists == world.tops()
 
 
-def told(seed: int, plan: Plan) -> tuple[list[tuple[Any, ...]], dict[str, int]]:
+def told(seed: int, plan: PaintPlan) -> tuple[list[tuple[Any, ...]], dict[str, int]]:
     """Everything that a server tells in a seeded run of batches, and what it counted."""
     random = np.random.default_rng(seed)
     asked, places = draw_asked(random, 12), random.integers(0, 12, 30).astype(float)
@@ -107,9 +107,11 @@ def told(seed: int, plan: Plan) -> tuple[list[tuple[Any, ...]], dict[str, int]]:
     return rows, world.painter.costs()
 
 
-@pytest.mark.parametrize("plan", [Plan("dense"), Plan("sparse"), Plan("sparse", 0.5, servers=2)], ids=str)
+@pytest.mark.parametrize(
+    "plan", [PaintPlan("dense"), PaintPlan("sparse"), PaintPlan("sparse", 0.5, servers=2)], ids=str
+)
 @pytest.mark.parametrize("seed", range(4))
-def test_without_room_the_same_is_told_and_counted(seed: int, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_room_the_same_is_told_and_counted(seed: int, plan: PaintPlan, monkeypatch: pytest.MonkeyPatch) -> None:
     roomy, made = told(seed, plan), list[int]()
 
     def note(exposed: Exposed, n_more: int) -> Exposed:
@@ -149,13 +151,13 @@ def _hand_nothing_over(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_work_that_is_given_no_room_raises(
     spoil: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    objects, groups, n = Objects(1), Groups(1), 300
+    objects, groups, n = Objects(1), SubscriberGroups(1), 300
     places = np.linspace(-1.0, 2.0, 40)
     points = np.array([(low, high) for low in places for high in places if low <= high])
     groups.points.add(groups.of(3), np.arange(len(points)), points)
     objects.reserve(n, -np.arange(n))
     spoil(monkeypatch)
-    server = BatchServer(objects, groups, Plan("dense"))
+    server = BatchServer(objects, groups, PaintPlan("dense"))
     x, y = np.random.default_rng(5).random((2, 3 * n))
     steps = np.array([n, 2 * n, 3 * n])
     given = ObjectChanges(np.tile(np.arange(n), 3), x[:, np.newaxis], y, np.ones(3 * n, np.bool_), steps)

@@ -11,8 +11,8 @@ from skyband.ranges.kernels.orthant import make_bench
 from skyband.ranges.kernels.polygon import make_easel
 from skyband.ranges.kernels.range_scan import ObjectChanges
 from skyband.ranges.naive import NaivePainter, Unicast
-from skyband.ranges.painter import Groups, Objects, Painter
-from skyband.ranges.server import Algorithm, Plan, lowest_rank
+from skyband.ranges.painter import Objects, Painter, SubscriberGroups
+from skyband.ranges.server import Algorithm, PaintPlan, lowest_rank
 from tests.ranges.painting import Asked, Heard, MakePainter, Top, World, per_object
 
 SEEDS = range(8)
@@ -20,7 +20,7 @@ SEEDS = range(8)
 
 def sloped(algorithm: Algorithm = "sparse", epsilon: float = 0.0) -> MakePainter:
     """What makes a painter for ranges without a lower end in the second dimension."""
-    return lambda objects, groups: Sloped(objects, groups, Plan(algorithm, epsilon))
+    return lambda objects, groups: Sloped(objects, groups, PaintPlan(algorithm, epsilon))
 
 
 # Painter, dimensions, and whether ranges have no lower end in the second dimension.
@@ -42,7 +42,7 @@ class Wide(World):
     def __init__(self, asked: Asked, n_objects: int, make: MakePainter) -> None:
         self.asked = asked
         self.objects = Objects(asked.points.shape[1] // 2)
-        self.groups = Groups(self.objects.dims)
+        self.groups = SubscriberGroups(self.objects.dims)
         self.painter = make(self.objects, self.groups)
         self.objects.reserve(n_objects, -np.arange(n_objects))
         self.lists = [{} for _ in asked.k]

@@ -9,8 +9,8 @@ from skyband.kernels.array import Floats
 from skyband.ranges.batch import BatchServer
 from skyband.ranges.kernels.range_scan import ObjectChanges
 from skyband.ranges.naive import NaivePainter
-from skyband.ranges.painter import Groups, Objects, Painter
-from skyband.ranges.server import Algorithm, Plan, Server, lowest_rank
+from skyband.ranges.painter import Objects, Painter, SubscriberGroups
+from skyband.ranges.server import Algorithm, PaintPlan, Server, lowest_rank
 from tests.ranges.painting import (
     Asked,
     Heard,
@@ -24,26 +24,26 @@ from tests.ranges.painting import (
 )
 
 EXACT = [
-    Plan("dense"),
-    Plan("sparse"),
-    Plan("dense", servers=3),
-    Plan("sparse", servers=2),
-    Plan("sparse", sketch=1),
-    Plan("sparse", sketch=6),
+    PaintPlan("dense"),
+    PaintPlan("sparse"),
+    PaintPlan("dense", servers=3),
+    PaintPlan("sparse", servers=2),
+    PaintPlan("sparse", sketch=1),
+    PaintPlan("sparse", sketch=6),
 ]
 SEEDS = range(12)
 
 
-def by(plan: Plan, batch: bool = False) -> MakePainter:
+def by(plan: PaintPlan, batch: bool = False) -> MakePainter:
     """What makes a painter of this plan."""
 
-    def make(objects: Objects, groups: Groups) -> Painter:
+    def make(objects: Objects, groups: SubscriberGroups) -> Painter:
         return BatchServer(objects, groups, plan) if batch else Server(objects, groups, plan)
 
     return make
 
 
-def name_of(plan: Plan) -> str:
+def name_of(plan: PaintPlan) -> str:
     return "-".join(str(part) for part in plan)
 
 
@@ -53,7 +53,7 @@ def deliveries(heard: list[Heard]) -> Counter[tuple[int, int, int, float]]:
 
 @pytest.mark.parametrize("plan", EXACT, ids=name_of)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_everyone_hears_what_the_naive_painter_tells_them(seed: int, plan: Plan) -> None:
+def test_everyone_hears_what_the_naive_painter_tells_them(seed: int, plan: PaintPlan) -> None:
     random = np.random.default_rng(seed)
     n_cells, n_objects = int(random.integers(2, 12)), int(random.integers(1, 14))
     asked, places = draw_asked(random, n_cells), random.integers(0, n_cells, n_objects).astype(float)
@@ -71,7 +71,7 @@ def test_one_message_to_everyone_concerned_and_none_to_others(seed: int, algorit
     asked, places = draw_asked(random, 9), random.integers(0, 9, 8).astype(float)
     # Two with the same range would each see the messages that Unicast sends to the other.
     asked = some_of(asked, np.unique(asked.points, axis=0, return_index=True)[1])
-    world = World(asked, 8, by(Plan(algorithm)))
+    world = World(asked, 8, by(PaintPlan(algorithm)))
     before = world.tops()
     for _ in range(12):
         changes = draw_changes(random, places, 1, moves=0.0)
@@ -109,7 +109,7 @@ def boxes_needed(world: World, heard: list[Heard]) -> dict[tuple[int, int], tupl
 def test_dense_sends_the_fewest_messages_where_every_range_is_asked_for(seed: int) -> None:
     random = np.random.default_rng(seed)
     asked, places = dense_world(5, [1, 2, 3])
-    world = World(asked, 5, by(Plan("dense")))
+    world = World(asked, 5, by(PaintPlan("dense")))
     world.paint(
         ObjectChanges(
             np.arange(5), places[:, np.newaxis], random.permutation(5).astype(np.float64), places > 0, np.array([5])
@@ -126,7 +126,7 @@ def test_sparse_sends_at_most_twice_the_fewest_messages(seed: int) -> None:
     random = np.random.default_rng(seed)
     asked, places = draw_asked(random, 12), random.permutation(12)[:9].astype(float)
     asked = some_of(asked, np.arange(min(14, len(asked.k))))
-    world = World(asked, 9, by(Plan("sparse")))
+    world = World(asked, 9, by(PaintPlan("sparse")))
     for _ in range(8):
         heard = world.paint(draw_changes(random, places, 1, moves=0.0))
         for sent, least in boxes_needed(world, heard).values():
@@ -138,7 +138,7 @@ def test_sparse_sends_nothing_that_reaches_nobody(seed: int) -> None:
     random = np.random.default_rng(seed)
     asked, places = draw_asked(random, 9), random.integers(0, 9, 8).astype(float)
     for batch in (False, True):
-        world = World(asked, 8, by(Plan("sparse"), batch))
+        world = World(asked, 8, by(PaintPlan("sparse"), batch))
         for _ in range(4):
             heard = world.paint(draw_changes(random, places, 6))
             assert len({each.message for each in heard}) == world.painter.costs().get("messages", 0)
@@ -150,7 +150,7 @@ def test_sparse_sends_nothing_that_reaches_nobody(seed: int) -> None:
 def test_epsilon_tells_nobody_of_what_ranks_too_low(seed: int, algorithm: Algorithm, epsilon: float) -> None:
     random = np.random.default_rng(seed)
     asked, places = draw_asked(random, 10), random.integers(0, 10, 12).astype(float)
-    world = World(asked, 12, by(Plan(algorithm, epsilon)))
+    world = World(asked, 12, by(PaintPlan(algorithm, epsilon)))
     for _ in range(10):
         old = {i: (world.objects.y[i], world.objects.alive[i]) for i in range(12)}
         changes = draw_changes(random, places, 1, moves=0.0)
@@ -172,7 +172,7 @@ def test_epsilon_sends_fewer_messages(seed: int) -> None:
     points = np.sort(random.random((300, 2)), axis=1)
     sent = []
     for epsilon in (0.0, 0.5, 1.0):
-        world = World(Asked(points, np.full(300, 8)), 60, by(Plan("dense", epsilon)))
+        world = World(Asked(points, np.full(300, 8)), 60, by(PaintPlan("dense", epsilon)))
         draws = np.random.default_rng(seed)
         for _ in range(30):
             world.paint(draw_changes(draws, places, 3, moves=0.0))
@@ -210,9 +210,9 @@ def copy_of(objects: Objects) -> Objects:
     return copy
 
 
-@pytest.mark.parametrize("plan", [Plan("dense"), Plan("sparse"), Plan("sparse", servers=3)], ids=name_of)
+@pytest.mark.parametrize("plan", [PaintPlan("dense"), PaintPlan("sparse"), PaintPlan("sparse", servers=3)], ids=name_of)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_batch_tells_everybody_the_least_they_have_to_hear(seed: int, plan: Plan) -> None:
+def test_a_batch_tells_everybody_the_least_they_have_to_hear(seed: int, plan: PaintPlan) -> None:
     random = np.random.default_rng(seed)
     asked, places = draw_asked(random, 9), random.integers(0, 9, 10).astype(float)
     world = World(asked, 10, by(plan, batch=True))
@@ -225,11 +225,17 @@ def test_a_batch_tells_everybody_the_least_they_have_to_hear(seed: int, plan: Pl
 
 @pytest.mark.parametrize(
     "plan",
-    [Plan("dense"), Plan("sparse"), Plan("sparse", 0.5), Plan("dense", 1.0), Plan("sparse", sketch=3)],
+    [
+        PaintPlan("dense"),
+        PaintPlan("sparse"),
+        PaintPlan("sparse", 0.5),
+        PaintPlan("dense", 1.0),
+        PaintPlan("sparse", sketch=3),
+    ],
     ids=name_of,
 )
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_batch_with_moves_ends_in_the_right_tops(seed: int, plan: Plan) -> None:
+def test_a_batch_with_moves_ends_in_the_right_tops(seed: int, plan: PaintPlan) -> None:
     random = np.random.default_rng(seed)
     asked, places = draw_asked(random, 9), random.integers(0, 9, 10).astype(float)
     world = World(asked, 10, by(plan, batch=True))
@@ -249,7 +255,7 @@ def test_a_batch_does_not_leave_an_old_value_behind() -> None:
     # As printed, Paint-Batch would not tell this subscriber that 1 went from 5 to 8: right before the increases, 0 and
     # 2 ranked before it, and at its new value 2 and 3 do. It would keep 1 with its old y of 5, and lose 3 for it.
     asked = Asked(np.array([[0.0, 9.0]]), np.array([2]))
-    world = World(asked, 4, by(Plan("dense"), batch=True))
+    world = World(asked, 4, by(PaintPlan("dense"), batch=True))
     world.paint(changes_of([(0, 1.0, 1.0), (1, 2.0, 5.0), (2, 3.0, 10.0), (3, 4.0, 6.0)]))
     world.paint(changes_of([(0, 1.0, 9.0), (1, 2.0, 8.0), (2, 3.0, 3.0)]))
     assert world.lists == [{2: 3.0, 3: 6.0}]
@@ -258,7 +264,7 @@ def test_a_batch_does_not_leave_an_old_value_behind() -> None:
 def test_a_batch_does_not_repeat_what_stays() -> None:
     # As printed, Paint-Batch would tell of 1 again, which is pushed out by 2 and comes back with the rise of 0.
     asked = Asked(np.array([[0.0, 9.0]]), np.array([2]))
-    world = World(asked, 3, by(Plan("dense"), batch=True))
+    world = World(asked, 3, by(PaintPlan("dense"), batch=True))
     world.paint(changes_of([(0, 1.0, 1.0), (1, 2.0, 5.0), (2, 3.0, 10.0)]))
     heard = world.paint(changes_of([(0, 1.0, 9.0), (2, 3.0, 3.0)]))
     assert per_object(heard) == {(0, 0): 1, (0, 2): 1}
@@ -267,7 +273,7 @@ def test_a_batch_does_not_repeat_what_stays() -> None:
 def test_a_batch_counts_what_has_moved_without_another_y() -> None:
     # 1 goes and 2 moves within the range: of four with the same y, 0 is the third that is left.
     asked = Asked(np.array([[-9.0, 2.0]]), np.array([3]))
-    world = World(asked, 4, by(Plan("dense"), batch=True))
+    world = World(asked, 4, by(PaintPlan("dense"), batch=True))
     world.paint(changes_of([(i, 0.0, 0.0) for i in range(4)]))
     gone = np.array([False, True])
     world.paint(ObjectChanges(np.array([1, 2]), np.array([[0.0], [1.0]]), np.zeros(2), gone, np.array([2])))
@@ -276,7 +282,7 @@ def test_a_batch_counts_what_has_moved_without_another_y() -> None:
 
 def test_unicast_has_no_form_for_batches() -> None:
     with pytest.raises(ValueError, match="no form for batches"):
-        World(Asked(np.zeros((0, 2)), np.zeros(0, np.int64)), 1, by(Plan("unicast"), batch=True))
+        World(Asked(np.zeros((0, 2)), np.zeros(0, np.int64)), 1, by(PaintPlan("unicast"), batch=True))
 
 
 def test_servers_divide_the_objects_and_ask_their_neighbours() -> None:
@@ -285,7 +291,7 @@ def test_servers_divide_the_objects_and_ask_their_neighbours() -> None:
     asked = Asked(np.sort(random.random((100, 2)), axis=1), np.full(100, 5))
     visited = []
     for servers in (1, 8):
-        world = World(asked, 400, by(Plan("dense", servers=servers)))
+        world = World(asked, 400, by(PaintPlan("dense", servers=servers)))
         draws = np.random.default_rng(2)
         world.paint(
             changes_of(
@@ -306,7 +312,7 @@ def test_dense_does_not_depend_on_the_subscriptions() -> None:
     places, costs = random.random(50), []
     for n in (1, 200):
         asked = Asked(np.sort(random.random((n, 2)), axis=1), np.full(n, 4))
-        world = World(asked, 50, by(Plan("dense")))
+        world = World(asked, 50, by(PaintPlan("dense")))
         draws = np.random.default_rng(4)
         for _ in range(50):
             world.paint(draw_changes(draws, places, 1))

@@ -9,7 +9,7 @@ from skyband.ranked.region import regions
 from skyband.ranked.rows import parse_publications, parse_subscriptions
 from skyband.ranked.workload import Options, generate
 from skyband.table import Settings
-from skyband.workload.seed import Part, generator
+from skyband.workload.seed import Purpose, generator
 
 
 def made(**given: Any) -> Any:
@@ -56,9 +56,9 @@ def test_ties_keep_lengths_to_whole_cells() -> None:
 
 
 def test_points_lie_in_the_regions_densest_in_the_middle() -> None:
-    places = regions(generator(1, Part.CENTRES), np.array([0.05]), 100, 1, 0.0, 1.0)
+    places = regions(generator(1, Purpose.CENTRES), np.array([0.05]), 100, 1, 0.0, 1.0)
     assert places.sides.tolist() == [[5]]
-    cells = np.floor(places.draw(generator(2, Part.CENTRES), 50_000)[:, 0] * 100).astype(int) - places.first[0, 0]
+    cells = np.floor(places.draw(generator(2, Purpose.CENTRES), 50_000)[:, 0] * 100).astype(int) - places.first[0, 0]
     # Ranks 1 to 5 share a weight of 137/60: the middle has 1, its neighbours 1/2 + 1/3, the ends 1/4 + 1/5.
     expected = np.array([9 / 40, 5 / 12, 1, 5 / 12, 9 / 40]) / (137 / 60)
     np.testing.assert_allclose(np.bincount(cells) / len(cells), expected, atol=0.01)
@@ -66,25 +66,25 @@ def test_points_lie_in_the_regions_densest_in_the_middle() -> None:
 
 @pytest.mark.parametrize("dims", [2, 3, 8, 100])
 def test_regions_have_their_share_of_the_cells(dims: int) -> None:
-    places = regions(generator(1, Part.CENTRES), np.full(10, 0.05), 100, dims, 0.0, 1.0)
+    places = regions(generator(1, Purpose.CENTRES), np.full(10, 0.05), 100, dims, 0.0, 1.0)
     shares = np.prod(places.sides / 100, axis=1)
     assert np.median(shares) == pytest.approx(0.05, rel=0.3)
     assert ((places.first >= 0) & (places.first + places.sides <= 100)).all()
-    points = places.draw(generator(2, Part.CENTRES), 1000) * 100
+    points = places.draw(generator(2, Purpose.CENTRES), 1000) * 100
     inside = (points[:, None] >= places.first) & (points[:, None] < places.first + places.sides)
     assert np.all(np.any(np.all(inside, axis=2), axis=1))
 
 
 def test_within_a_plane_the_density_falls_with_the_distance() -> None:
-    places = regions(generator(1, Part.CENTRES), np.array([1.0]), 101, 2, 0.0, 1.0)
-    offsets = np.abs(np.floor(places.draw(generator(2, Part.CENTRES), 50_000) * 101) - 50).max(axis=1)
+    places = regions(generator(1, Purpose.CENTRES), np.array([1.0]), 101, 2, 0.0, 1.0)
+    offsets = np.abs(np.floor(places.draw(generator(2, Purpose.CENTRES), 50_000) * 101) - 50).max(axis=1)
     # Rank r is at a distance of sqrt(r) / 2, so as many points lie within sqrt(n) cells as beyond.
     assert np.mean(offsets <= 5) == pytest.approx(np.log(121) / np.log(101**2), abs=0.05)
 
 
 def test_skew_across_fills_the_first_region_most() -> None:
-    places = regions(generator(1, Part.CENTRES), np.full(2, 0.01), 100, 1, 1.0, 0.0)
-    cells = np.floor(places.draw(generator(2, Part.CENTRES), 20_000)[:, 0] * 100)
+    places = regions(generator(1, Purpose.CENTRES), np.full(2, 0.01), 100, 1, 1.0, 0.0)
+    cells = np.floor(places.draw(generator(2, Purpose.CENTRES), 20_000)[:, 0] * 100)
     assert np.mean(cells == places.first[0, 0]) == pytest.approx(2 / 3, abs=0.02)
 
 

@@ -11,7 +11,7 @@ from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.heap import make_heap
 from skyband.kernels.slots import BLOCK
 from skyband.topk.cell_store import CellStore, few
-from skyband.topk.kernels.cpm import CALLS, VISITED, Ask, make_frontier, search
+from skyband.topk.kernels.cpm import CALLS, VISITED, StoreQuery, make_frontier, search
 from skyband.topk.kernels.scan import LARGEST, UNBOUNDED
 from skyband.topk.kernels.score import CHEBYSHEV, EUCLIDEAN, SUM, Questions, score_run
 from skyband.topk.store import Arrivals, Store
@@ -66,7 +66,7 @@ class Stream:
             none,
         )
         way = 1.0 if kind != SUM else -1.0
-        ask = Ask(0, store.tail, -LARGEST - 1, want, UNBOUNDED, way, np.inf, -np.inf, LARGEST)
+        ask = StoreQuery(0, store.tail, -LARGEST - 1, want, UNBOUNDED, way, np.inf, -np.inf, LARGEST)
         heap = make_heap(want)
         n = search(self.cell_store.cell_pool, questions, store.published, ask, self.cell_store.frontier, heap)
         directed = np.zeros(max(store.tail, 1))

@@ -5,7 +5,7 @@ import pytest
 
 from skyband.kernels.heap import make_heap
 from skyband.kernels.slots import BLOCK
-from skyband.topk.kernels.cpm import CALLS, Ask
+from skyband.topk.kernels.cpm import CALLS, StoreQuery
 from skyband.topk.kernels.scan import LARGEST, UNBOUNDED, Live, Published
 from skyband.topk.kernels.score import PLACE, Contents, Questions
 from skyband.topk.kernels.term_search import search_terms
@@ -116,7 +116,7 @@ def test_is_searched() -> None:
         np.ones(1),
     )
     heap = make_heap(300)
-    ask = Ask(0, 200, -LARGEST - 1, 300, UNBOUNDED, -1.0, np.inf, -np.inf, LARGEST)
+    ask = StoreQuery(0, 200, -LARGEST - 1, 300, UNBOUNDED, -1.0, np.inf, -np.inf, LARGEST)
     n = search_terms(term_store.trees, questions, published, ask, term_store.term_search, heap)
     said = {int(p) for p in numbers if 3 in contents.terms[contents.term_start[p] :][: contents.term_count[p]]}
     assert set(heap.items[:n].tolist()) == said

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from skyband.kernels.array import Floats
 from skyband.zoning.digest import digests
-from skyband.zoning.tree import LEAF, Tree, divide, divide_apart, one_leaf
+from skyband.zoning.tree import LEAF, CutTree, divide, divide_apart, one_leaf
 
 
-def crowd(tree: Tree, points: Floats, loads: Floats, n_zones: int) -> float:
+def crowd(tree: CutTree, points: Floats, loads: Floats, n_zones: int) -> float:
     """The load of the most crowded zone, in means."""
     zones = tree.zone_of(points, digests(pa.array(range(len(points)))))
     return float(np.bincount(zones, loads, n_zones).max() * n_zones / loads.sum())

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from skyband.zoning import vocabulary as module
-from skyband.zoning.vocabulary import Vocabulary, joined, no_words, renumbered, said, vocabulary
+from skyband.zoning.vocabulary import GroupWords, joined, no_words, renumbered, said, vocabulary
 
 
-def found(words: Vocabulary, term: str) -> dict[int, float]:
+def found(words: GroupWords, term: str) -> dict[int, float]:
     """The groups that ask for a term, and the most that it weighs there."""
     entries = said(words, pa.array([term]), np.array([0, 1]), np.ones(1))
     if not len(entries.key):
@@ -19,7 +19,7 @@ def found(words: Vocabulary, term: str) -> dict[int, float]:
     return dict(zip(words.group[part].tolist(), words.weight[part].tolist(), strict=True))
 
 
-def numbered(n: int, n_groups: int) -> Vocabulary:
+def numbered(n: int, n_groups: int) -> GroupWords:
     terms = pa.array([f"word {i}" for i in range(n)])
     return vocabulary(terms, np.full(n, 0.1), np.arange(n) % n_groups)
 

@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 from skyband.bench.real import find, why_missing
 from skyband.geotext import workload as geotext
 from skyband.geotext.keyword import Keywords
-from skyband.geotext.workload import CORPORA, MOST_KEYWORDS, Messages
+from skyband.geotext.workload import CORPORA, MOST_KEYWORDS, MessageDraws
 from skyband.kernels.array import Floats, Int64s
 from skyband.table.words import Words, tokenise
 from skyband.workload.clock import MINUTE
-from skyband.workload.seed import Chunk, Part, chunks, generator
+from skyband.workload.seed import Chunk, Purpose, chunks, generator
 from skyband.workload.table import repeated
 
 FILES = {
@@ -65,7 +65,7 @@ class Corpus(NamedTuple):
 
     def subscriptions(self, n: int, k: int, n_keywords: int = 0) -> pa.Table:
         """n subscriptions to the k best, with so many keywords each; 0 stands for one to five."""
-        collection: Collection = Made(geotext.Source(self.options(0))) if self.data in CORPORA else self._real()
+        collection: Collection = Made(geotext.MessageDrawer(self.options(0))) if self.data in CORPORA else self._real()
         return pa.concat_tables([_subscriptions(collection, chunk, k, n_keywords) for chunk in chunks(n)])
 
     def _real(self) -> "Real":
@@ -78,7 +78,7 @@ class Corpus(NamedTuple):
 class Collection(Protocol):
     """Where messages are drawn from."""
 
-    def draw(self, random: np.random.Generator, n: int) -> Messages:
+    def draw(self, random: np.random.Generator, n: int) -> MessageDraws:
         """n messages at random."""
 
     def columns(self, keywords: Keywords) -> tuple[pa.Array, pa.Array]:
@@ -88,7 +88,7 @@ class Collection(Protocol):
 class Made:
     """A collection that is made up."""
 
-    def __init__(self, source: geotext.Source) -> None:
+    def __init__(self, source: geotext.MessageDrawer) -> None:
         self.draw = source.draw
         self.columns = source.vocabulary.columns
 
@@ -96,11 +96,11 @@ class Made:
 class Real(NamedTuple):
     """A collection in the order it is published in; keywords are numbered by `words`, and `idf` weighs them."""
 
-    messages: Messages
+    messages: MessageDraws
     words: pa.Array
     idf: Floats
 
-    def draw(self, random: np.random.Generator, n: int) -> Messages:
+    def draw(self, random: np.random.Generator, n: int) -> MessageDraws:
         """n messages, each chosen from all."""
         return taken(self.messages, random.integers(self.messages.keywords.n_rows, size=n))
 
@@ -121,7 +121,7 @@ def read(path: Path) -> Real:
     if "ts" in table.column_names:
         table = table.filter(pc.is_valid(table["ts"])).sort_by([("ts", "ascending"), ("id", "ascending")])
     else:
-        table = table.take(pa.array(generator(SEED, Part.PUBLICATIONS).permutation(len(table))))
+        table = table.take(pa.array(generator(SEED, Purpose.PUBLICATIONS).permutation(len(table))))
     counted = [Counter(tokenise(text)) for text in table["text"].to_pylist()]
     some = np.flatnonzero([bool(counts) for counts in counted])
     return _real([counted[row] for row in some], _scaled(table)[some])
@@ -143,7 +143,7 @@ def _real(counted: list[Counter[str]], places: Floats) -> Real:
         np.array([ranks[word] for counts in counted for word in counts], np.int64),
         np.array([n for counts in counted for n in counts.values()], np.int64),
     )
-    return Real(Messages(places, keywords), pa.array(list(ranks)), np.array([words.idf(word) for word in ranks]))
+    return Real(MessageDraws(places, keywords), pa.array(list(ranks)), np.array([words.idf(word) for word in ranks]))
 
 
 def offsets_of(keywords: Keywords) -> Int64s:
@@ -153,13 +153,13 @@ def offsets_of(keywords: Keywords) -> Int64s:
     return offsets
 
 
-def taken(messages: Messages, chosen: Int64s) -> Messages:
+def taken(messages: MessageDraws, chosen: Int64s) -> MessageDraws:
     """These messages, in this order; one may be chosen several times."""
     keywords, offsets = messages.keywords, offsets_of(messages.keywords)
     lengths = np.diff(offsets)[chosen]
     rows = np.repeat(np.arange(len(chosen)), lengths)
     at = np.repeat(offsets[chosen] - np.cumsum(lengths) + lengths, lengths) + np.arange(len(rows))
-    return Messages(messages.places[chosen], Keywords(len(chosen), rows, keywords.ranks[at], keywords.counts[at]))
+    return MessageDraws(messages.places[chosen], Keywords(len(chosen), rows, keywords.ranks[at], keywords.counts[at]))
 
 
 def some_of(keywords: Keywords, random: np.random.Generator, wanted: Int64s) -> Keywords:
@@ -171,7 +171,7 @@ def some_of(keywords: Keywords, random: np.random.Generator, wanted: Int64s) -> 
 
 
 def _subscriptions(collection: Collection, chunk: Chunk, k: int, n_keywords: int) -> pa.Table:
-    random = generator(SEED, Part.SUBSCRIPTIONS, chunk.number)
+    random = generator(SEED, Purpose.SUBSCRIPTIONS, chunk.number)
     messages = _with_keywords(collection, random, chunk.size, n_keywords)
     wanted = random.integers(1, MOST_KEYWORDS + 1, chunk.size)
     if n_keywords:
@@ -182,7 +182,7 @@ def _subscriptions(collection: Collection, chunk: Chunk, k: int, n_keywords: int
     return pa.table(columns | {"alpha": pa.array(random.random(chunk.size))})
 
 
-def _with_keywords(collection: Collection, random: np.random.Generator, n: int, least: int) -> Messages:
+def _with_keywords(collection: Collection, random: np.random.Generator, n: int, least: int) -> MessageDraws:
     """n messages with enough keywords, as far as there are some among four times as many."""
     if least <= 1:
         return collection.draw(random, n)
@@ -191,7 +191,7 @@ def _with_keywords(collection: Collection, random: np.random.Generator, n: int, 
     return taken(drawn, np.argsort(short, kind="stable")[:n])
 
 
-def _content(collection: Collection, messages: Messages) -> dict[str, pa.Array]:
+def _content(collection: Collection, messages: MessageDraws) -> dict[str, pa.Array]:
     x, y = np.ascontiguousarray(messages.places.T)
     terms, weights = collection.columns(messages.keywords)
     return {"x": pa.array(x), "y": pa.array(y), "terms": terms, "weights": weights}

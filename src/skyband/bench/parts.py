@@ -15,7 +15,7 @@ import pyarrow as pa
 from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, skipped
 from skyband.bench.runner import Call, WrongAnswer, race
-from skyband.contract.reading import Rows, read_publications
+from skyband.contract.reading import ReadRows, read_publications
 from skyband.kernels.array import Floats, Int8s, Int64s
 from skyband.kernels.compile import kernel
 from skyband.kernels.heap import Heap, heap_push, heap_sort, make_heap
@@ -175,7 +175,7 @@ def _measure_rows(n: int, n_rounds: int, table: pa.Table, folder: Path) -> Itera
     yield from race(contest, calls, n_rounds, n, parameters, lambda name, taken: n_bytes.get(name, {}))
 
 
-def _read(source: Any, turn: int) -> Rows:
+def _read(source: Any, turn: int) -> ReadRows:
     return read_publications("window", source)
 
 

@@ -12,10 +12,10 @@ from skyband.ranges.boxes import Boxes
 from skyband.ranges.half_open import Sloped
 from skyband.ranges.kernels.message import Messages, points_of
 from skyband.ranges.kernels.range_scan import ObjectChanges
-from skyband.ranges.painter import Groups, Objects
+from skyband.ranges.painter import Objects, SubscriberGroups
 from skyband.ranges.placement import draw_boxes
-from skyband.ranges.server import Plan, Server
-from skyband.workload.seed import Part, generator
+from skyband.ranges.server import PaintPlan, Server
+from skyband.workload.seed import Purpose, generator
 
 SEED = 1
 
@@ -88,14 +88,14 @@ def make_world(setting: Setting) -> World:
     object, y = (np.concatenate([batch[name].to_numpy() for batch in batches]) for name in ("object", "y"))
     places = [batch["x"].combine_chunks() for batch in batches]
     x = np.concatenate([(part if dims == 1 else part.flatten()).to_numpy() for part in places]).reshape(-1, dims)
-    random = generator(SEED, Part.SUBSCRIPTIONS)
+    random = generator(SEED, Purpose.SUBSCRIPTIONS)
     low, high = draw_boxes(random, setting.n_subscriptions, options.data, x[:n], options.cluster_width)
     alive = np.ones(len(y), np.bool_)
     changes = ObjectChanges(object[n:], x[n:], y[n:], alive[n:], np.array([len(y) - n]))
     return World(x[:n], y[:n], alive[:n], points_of(low, high), changes)
 
 
-class Crowd(Groups):
+class Crowd(SubscriberGroups):
     """Subscriptions that all ask for the k best; those to another k share the tree."""
 
     def __init__(self, tree: Boxes, k: int) -> None:
@@ -105,7 +105,7 @@ class Crowd(Groups):
 
 def plant(world: World) -> Boxes:
     """The subscriptions in a tree."""
-    groups = Groups(world.x.shape[1])
+    groups = SubscriberGroups(world.x.shape[1])
     groups.points.add(groups.of(1), np.arange(len(world.points)), world.points)
     return groups.points
 
@@ -127,7 +127,7 @@ class Approach(NamedTuple):
         """A server for this world, or what takes its place."""
         if self.algorithm == "relax":
             return Relax()
-        plan = Plan(self.algorithm, self.epsilon, self.servers)
+        plan = PaintPlan(self.algorithm, self.epsilon, self.servers)
         server = (Server if world.x.shape[1] == 1 else Sloped)(world.fresh_objects(), crowd, plan)
         server.subscribe(np.arange(len(world.points)), 0, world.points)
         return server

@@ -23,8 +23,8 @@ from skyband.ranges.batch import BatchServer, coalesced
 from skyband.ranges.kernels.message import Messages
 from skyband.ranges.kernels.range_scan import ObjectChanges
 from skyband.ranges.kernels.reach_count import count_each
-from skyband.ranges.painter import Groups
-from skyband.ranges.server import Plan, Server
+from skyband.ranges.painter import SubscriberGroups
+from skyband.ranges.server import PaintPlan, Server
 
 IN_A_BATCH = ("Online", "Coalesce", "Paint-Batch")
 MODES = {"Online": Server, "Paint-Batch": BatchServer}
@@ -60,7 +60,7 @@ def _batch_rows(setting: Setting, k: int, world: World) -> Iterator[Row]:
     crowd = Crowd(plant(world), k)
     given = setting._asdict() | {"k": k, "seed": SEED}
     for mode in IN_A_BATCH:
-        server = (BatchServer if mode == "Paint-Batch" else Server)(world.fresh_objects(), crowd, Plan("sparse"))
+        server = (BatchServer if mode == "Paint-Batch" else Server)(world.fresh_objects(), crowd, PaintPlan("sparse"))
         changes = world.part(0, len(world.changes.object))
         if mode == "Coalesce":
             changes = chosen(changes, np.sort(coalesced(changes, 0, len(changes.object))))
@@ -110,7 +110,7 @@ def compare_modes(growing: Growing, progress: Progress) -> Iterator[Row]:
 def _servers(setting: Setting, ks: tuple[int, ...], batches: Batches) -> Iterator[Row]:
     world = make_world(setting)
     groups = divided(world, ks)
-    servers = {mode: make(world.fresh_objects(), groups, Plan()) for mode, make in MODES.items()}
+    servers = {mode: make(world.fresh_objects(), groups, PaintPlan()) for mode, make in MODES.items()}
 
     def call(server: Server) -> Callable[[int, int], object]:
         return lambda lo, hi: sum(int(messages.length[0]) for messages in server.paint(world.part(lo, hi)))
@@ -122,9 +122,9 @@ def _servers(setting: Setting, ks: tuple[int, ...], batches: Batches) -> Iterato
         raise WrongAnswer("The two servers end with different objects.")
 
 
-def divided(world: World, ks: tuple[int, ...]) -> Groups:
+def divided(world: World, ks: tuple[int, ...]) -> SubscriberGroups:
     """The subscriptions of a world, which ask for each k in turn."""
-    groups, slots = Groups(1), np.arange(len(world.points))
+    groups, slots = SubscriberGroups(1), np.arange(len(world.points))
     for i, k in enumerate(ks):
         groups.points.add(groups.of(k), slots[i :: len(ks)], world.points[i :: len(ks)])
     return groups

@@ -27,7 +27,7 @@ from skyband.ranges.kernels.message import Messages, points_of
 from skyband.ranges.kernels.range_scan import ObjectChanges
 from skyband.ranges.placement import draw_boxes
 from skyband.ranges.wire import message_bytes
-from skyband.workload.seed import Part, generator
+from skyband.workload.seed import Purpose, generator
 
 FILE = "stocks_sp500_daily.parquet"
 # What travels here is of one dimension.
@@ -48,7 +48,7 @@ class Paths:
         self.home = zones.zone_of(world.points)
         self.direct = self.network.unicast(zones.numbers)
         self.straight = self.network.hops[zones.server].astype(np.int64)
-        self.origins = generator(SEED, Part.CENTRES).integers(0, n_zones, len(world.changes.object))
+        self.origins = generator(SEED, Purpose.CENTRES).integers(0, n_zones, len(world.changes.object))
 
     def to_server(self, at: slice) -> dict[str, float]:
         """What it takes to tell the server of a change; the way there is taken to be as long as that back."""
@@ -186,7 +186,7 @@ def read(path: Path) -> Market:
 
 def made_up(n_stocks: int, n_days: int) -> Market:
     """Stocks whose ratios wander a little each day."""
-    random = generator(SEED, Part.OBJECTS)
+    random = generator(SEED, Purpose.OBJECTS)
     steps = 0.1 * random.standard_normal((n_days, n_stocks))
     return Market(random.random(n_stocks), 20.0 * np.exp(np.cumsum(steps, axis=0)))
 
@@ -198,7 +198,7 @@ def world_of(market: Market, m: int) -> World:
     x, y = market.x[:, np.newaxis], now[day, stock]
     alive = ~np.isnan(y)
     changes = ObjectChanges(stock, x[stock], np.where(alive, y, 0.0), alive, np.array([len(y)]))
-    low, high = draw_boxes(generator(SEED, Part.SUBSCRIPTIONS), m, "uniform", x, 0.1)
+    low, high = draw_boxes(generator(SEED, Purpose.SUBSCRIPTIONS), m, "uniform", x, 0.1)
     span = x.max() - x.min()
     points = points_of(x.min() + low * span, x.min() + high * span)
     return World(x, np.nan_to_num(market.y[0]), ~np.isnan(market.y[0]), points, changes)

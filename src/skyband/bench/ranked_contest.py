@@ -24,7 +24,7 @@ from skyband.bench.runner import Call, WrongAnswer, time_in_turn
 from skyband.kernels.array import Int64s
 from skyband.ranked.kernels.fitting import Rule
 from skyband.ranked.kernels.getnext import CURSORS, first_parts
-from skyband.ranked.kernels.interval_scan import Events, Found
+from skyband.ranked.kernels.interval_scan import BestSlots, Events
 from skyband.ranked.kernels.packed import LEAVES, Packed
 from skyband.ranked.kernels.streams import RANDOM, SORTED
 from skyband.ranked.matcher import Matcher
@@ -200,7 +200,7 @@ def _calls(name: str, built: Built, events: Events) -> dict[str, Call]:
     return {f"{name} {sort}": partial(_match, built.matcher, events, sort) for sort in (False, True)}
 
 
-def _match(matcher: Matcher | Scan, events: Events, sort: bool, turn: int) -> Found:
+def _match(matcher: Matcher | Scan, events: Events, sort: bool, turn: int) -> BestSlots:
     return matcher.match(events, sort=sort)
 
 

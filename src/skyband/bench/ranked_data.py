@@ -16,7 +16,7 @@ from skyband.kernels.ragged import places_of
 from skyband.ranked import workload as ranked
 from skyband.ranked.kernels.interval_scan import Events
 from skyband.ranked.rows import UNLIMITED, Subscriptions
-from skyband.workload.seed import Part, generator
+from skyband.workload.seed import Purpose, generator
 from skyband.workload.zipf import Zipf
 
 SEED = 1
@@ -69,21 +69,21 @@ def _dense(lo: Floats, hi: Floats, weights: Floats, dims: int) -> Subscriptions:
 
 def short(n: int, n_events: int) -> Data:
     """Uniform intervals of one dimension, about `STABBED` of them at each point, with random weights."""
-    random = generator(SEED, Part.SUBSCRIPTIONS)
+    random = generator(SEED, Purpose.SUBSCRIPTIONS)
     lo = random.random(n)
     hi = lo + random.random(n) * min(2.0 * STABBED / n, 0.5)
-    points = generator(SEED, Part.PUBLICATIONS).random((n_events, 1))
+    points = generator(SEED, Purpose.PUBLICATIONS).random((n_events, 1))
     return Data("short", _dense(lo, hi, random.random(n), 1), points)
 
 
 def sparse(n: int, dims: int, n_asked: int, n_events: int) -> Data:
     """Zipfian lengths about uniform points in a few of many dimensions; events have all of them."""
-    random = generator(SEED, Part.SUBSCRIPTIONS)
+    random = generator(SEED, Purpose.SUBSCRIPTIONS)
     chosen = random.integers(dims, size=(n, n_asked))
     while len(again := np.flatnonzero((np.diff(np.sort(chosen)) == 0).any(axis=1))):
         chosen[again] = random.integers(dims, size=(len(again), n_asked))
     middles, halves = random.random(n * n_asked), lengths(random, n * n_asked)
-    points = generator(SEED, Part.PUBLICATIONS).random((n_events, dims))
+    points = generator(SEED, Purpose.PUBLICATIONS).random((n_events, dims))
     rows = _dense(middles - halves, middles + halves, 1.0 - halves, n_asked)
     return Data("sparse", rows._replace(dim=np.sort(chosen).ravel().astype(np.int32), dims=dims), points)
 
@@ -101,7 +101,7 @@ def read(path: Path) -> Floats:
 
 def invented(n: int) -> Floats:
     """People that are made up: small integers, and two columns that are mostly nothing."""
-    random = generator(SEED, Part.OBJECTS)
+    random = generator(SEED, Purpose.OBJECTS)
     people = random.integers(0, 16, (n, len(COLUMNS))) / 16
     people[:, 3:] *= random.random((n, 2)) < 0.1
     return np.asarray(people)
@@ -109,10 +109,10 @@ def invented(n: int) -> Floats:
 
 def about(people: Floats, n: int, n_events: int, label: str) -> Data:
     """Subscriptions with Zipfian lengths about people drawn at random, and people as events."""
-    random, dims = generator(SEED, Part.SUBSCRIPTIONS), people.shape[1]
+    random, dims = generator(SEED, Purpose.SUBSCRIPTIONS), people.shape[1]
     middles = people[random.integers(len(people), size=n)].ravel()
     halves = lengths(random, n * dims)
-    events = people[generator(SEED, Part.PUBLICATIONS).integers(len(people), size=n_events)]
+    events = people[generator(SEED, Purpose.PUBLICATIONS).integers(len(people), size=n_events)]
     return Data(label, _dense(middles - halves, middles + halves, 1.0 - halves, dims), events)
 
 
@@ -127,5 +127,5 @@ def subset(rows: Subscriptions, chosen: Int64s) -> Subscriptions:
 
 def with_budgets(rows: Subscriptions) -> Subscriptions:
     """Each with a budget that lasts, but for a tenth of them, which have used theirs up."""
-    left = generator(SEED, Part.OBJECTS).random(len(rows.budget)) >= 0.1
+    left = generator(SEED, Purpose.OBJECTS).random(len(rows.budget)) >= 0.1
     return rows._replace(budget=np.where(left, 1 << 40, 0))

@@ -11,11 +11,11 @@ from skyband.kernels.array import Int64s
 from skyband.kernels.slots import BLOCK
 from skyband.ranked.interval_store import asking
 from skyband.ranked.kernels.fitting import Rule, make_rule
-from skyband.ranked.kernels.interval_scan import NEVER, Events, Found, Standing, make_found
+from skyband.ranked.kernels.interval_scan import NEVER, BestSlots, Events, Standing, make_found
 from skyband.ranked.layers import Kind
 from skyband.ranked.matcher import Access, Matcher
 from skyband.ranked.rows import Subscriptions
-from skyband.workload.seed import Part, generator
+from skyband.workload.seed import Purpose, generator
 
 RELAXED = make_rule("flat", "overlap", "sum", "relaxed")
 EXACT = make_rule("flat", "overlap", "sum", "exact")
@@ -77,7 +77,7 @@ class Scan:
     def n_bytes(self) -> int:
         return self._asking.n_bytes
 
-    def match(self, events: Events, sort: bool = True) -> Found:
+    def match(self, events: Events, sort: bool = True) -> BestSlots:
         """The best subscriptions for each event."""
         found = make_found(events.k)
         self._asking.search(events, self.n_slots, self._standing, found)
@@ -128,7 +128,7 @@ def warm(entrant: Entrant, rule: Rule, data: Data) -> None:
 
 def replaced(n: int) -> Int64s:
     """The order in which subscriptions are replaced."""
-    return generator(0, Part.OBJECTS).permutation(n)
+    return generator(0, Purpose.OBJECTS).permutation(n)
 
 
 def batches(n: int, n_replaced: int) -> Iterator[Int64s]:

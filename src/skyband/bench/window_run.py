@@ -26,7 +26,7 @@ from skyband.contract import AnyEngine
 from skyband.kernels.array import Floats
 from skyband.window import workload
 from skyband.workload.clock import MINUTE
-from skyband.workload.seed import Part, generator
+from skyband.workload.seed import Purpose, generator
 from skyband.workload.table import lists
 
 # The answers are those of every exact engine. With 2,000 subscriptions, k from 1 to 81, in a window of 40,000, it takes
@@ -134,7 +134,7 @@ class Setting(NamedTuple):
         """The groups one after the other, ids counted through."""
         asked = workload.subscriptions(self.options)
         if self.data == "real":
-            asked = _replaced(asked, sample(generator(SEED, Part.SUBSCRIPTIONS), len(asked)))
+            asked = _replaced(asked, sample(generator(SEED, Purpose.SUBSCRIPTIONS), len(asked)))
         return pa.concat_tables([self._group(asked, group, i * len(asked)) for i, group in enumerate(groups)])
 
     def _group(self, asked: pa.Table, group: Group, first_id: int) -> pa.Table:
@@ -156,7 +156,7 @@ class Setting(NamedTuple):
         batches = list(workload.stream(self.options, self.batch))
         if self.data == "real":
             for i, batch in enumerate(batches):
-                batches[i] = _replaced(batch, choices(generator(SEED, Part.PUBLICATIONS, i), len(batch)))
+                batches[i] = _replaced(batch, choices(generator(SEED, Purpose.PUBLICATIONS, i), len(batch)))
         return batches
 
     def parameters(self, group: Group, engine: str) -> dict[str, Any]:

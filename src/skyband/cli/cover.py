@@ -10,7 +10,7 @@ import click
 
 from skyband.cli.output import Cell, Output, output_options
 from skyband.cli.run_option import check_names
-from skyband.cli.value import Parsed, target
+from skyband.cli.value import ParsedValue, target
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,7 +75,7 @@ def _domain(text: str) -> "Domain":
     "domains",
     multiple=True,
     metavar="LOW:HIGH[:integer]",
-    type=Parsed("domain", _domain),
+    type=ParsedValue("domain", _domain),
     help="The values that attributes may have: once for all of them, or once for each in turn; any numbers by default.",
 )
 @click.option("--out", type=target("parquet", "ndjson", "csv"), help="Write the uncovered subscriptions to this file.")

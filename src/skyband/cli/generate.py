@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BATCH = 16_384
 
 
-class Families(click.Group):
+class FamilyCommands(click.Group):
     """One command for each family, made when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -29,7 +29,7 @@ class Families(click.Group):
         return family_command(cmd_name) if cmd_name in self.list_commands(ctx) else None
 
 
-@click.group(cls=Families)
+@click.group(cls=FamilyCommands)
 def command() -> None:
     """Write a seeded workload: subscriptions and publications of a family.
 

@@ -42,7 +42,7 @@ def parse_numbers(text: str) -> tuple[float, ...]:
         raise ValueError(f"{text!r} is not a list of numbers between commas.") from None
 
 
-class Parsed(ParamType):
+class ParsedValue(ParamType):
     """A value that a function reads from its text; its ValueError is shown to the user."""
 
     def __init__(self, name: str, parse: Callable[[str], Any], low: float | None = None) -> None:
@@ -75,17 +75,17 @@ def _parse_bounds(text: str) -> Any:
     return Bounds.parse(text)
 
 
-def window_duration(low: int = 1) -> Parsed:
+def window_duration(low: int = 1) -> ParsedValue:
     """The length of a window."""
-    return Parsed("duration", _parse_duration, low)
+    return ParsedValue("duration", _parse_duration, low)
 
 
-INSTANT = Parsed("time", parse_instant)
-NUMBERS = Parsed("numbers", parse_numbers)
-BOUNDS = Parsed("x0,y0,x1,y1", _parse_bounds)
+INSTANT = ParsedValue("time", parse_instant)
+NUMBERS = ParsedValue("numbers", parse_numbers)
+BOUNDS = ParsedValue("x0,y0,x1,y1", _parse_bounds)
 
 
-def target(*formats: str) -> Parsed:
+def target(*formats: str) -> ParsedValue:
     """A file to write, in one of these formats; told by its suffix before any work starts."""
 
     def parse(text: str) -> Path:
@@ -94,4 +94,4 @@ def target(*formats: str) -> Parsed:
         format_of(Path(text), formats)
         return Path(text)
 
-    return Parsed("file", parse)
+    return ParsedValue("file", parse)

@@ -5,7 +5,7 @@ from skyband.contract.engine import Engine, Granularity
 from skyband.contract.family import FAMILIES, Family, Parse, check_settings, infer_family
 from skyband.contract.horizon import Horizon
 from skyband.contract.intake import FARTHEST, Ids, Intake
-from skyband.contract.reading import Rows, read_publications, read_subscriptions
+from skyband.contract.reading import ReadRows, read_publications, read_subscriptions
 from skyband.contract.registry import DEFAULT, AnyEngine, engines, find_engine, register
 from skyband.contract.rows import pack, take, unpack
 from skyband.contract.snapshot import FORMAT, UnreadableSnapshot, snapshot_of
@@ -26,7 +26,7 @@ __all__ = [
     "Ids",
     "Intake",
     "Parse",
-    "Rows",
+    "ReadRows",
     "Tops",
     "UnreadableSnapshot",
     "check",

@@ -18,7 +18,7 @@ from skyband.table import gate_schema, shorten
 from skyband.table.instant import Instant, one_instant
 
 
-class Watch:
+class GateWatch:
     """Which gates may be other ones than were last told: `told` has those, with NaN where the subscription has gone."""
 
     def __init__(self, gates: pa.Table) -> None:
@@ -58,7 +58,7 @@ class Gated(Intake):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._watch: Watch | None = None
+        self._watch: GateWatch | None = None
 
     def gates(self, ids: Ids | None = None, at: Instant | None = None) -> pa.Table:
         """The gates of these subscriptions, or of all in the order they subscribed, as of a time from now on.
@@ -84,7 +84,7 @@ class Gated(Intake):
         """
         if self._watch is None:
             gates = self.gates()
-            self._watch = Watch(gates)
+            self._watch = GateWatch(gates)
             return gates
         ids = pa.array(self._watch.touched(), self._id_type("subscriptions id"))
         gates = self._gates(ids.filter(pa.array(self._registered(ids))), self.now)

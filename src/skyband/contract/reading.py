@@ -16,7 +16,7 @@ class FileLacksColumn(UnreadableFile, MissingColumn):
     """A file lacks a column that its family needs."""
 
 
-class Rows(NamedTuple):
+class ReadRows(NamedTuple):
     """The good rows of a source as a table with its own columns and as arrays, and the rejects."""
 
     table: pa.Table
@@ -26,19 +26,19 @@ class Rows(NamedTuple):
 
 def read_publications(
     family: str, source: "Source", settings: Settings = DEFAULTS, on_error: OnError = "raise"
-) -> Rows:
+) -> ReadRows:
     """The publications of a source; bad rows raise `Rejected`, or are collected beside the good ones."""
     return _read(family, "publications", source, settings, on_error)
 
 
 def read_subscriptions(
     family: str, source: "Source", settings: Settings = DEFAULTS, on_error: OnError = "raise"
-) -> Rows:
+) -> ReadRows:
     """The subscriptions of a source; bad rows raise `Rejected`, or are collected beside the good ones."""
     return _read(family, "subscriptions", source, settings, on_error)
 
 
-def _read(family: str, noun: str, source: "Source", settings: Settings, on_error: OnError) -> Rows:
+def _read(family: str, noun: str, source: "Source", settings: Settings, on_error: OnError) -> ReadRows:
     parse_of(family, noun)
     check_choice("on_error", on_error, OnError)
     name, reading = source_name(source), read_table(source)
@@ -50,4 +50,4 @@ def _read(family: str, noun: str, source: "Source", settings: Settings, on_error
         raise FileLacksColumn(f"{name}: {error}") from None
     if checked.rejects and on_error == "raise":
         raise Rejected(checked.rejects, name or noun)
-    return Rows(checked.table(), checked.parsed, checked.rejects)
+    return ReadRows(checked.table(), checked.parsed, checked.rejects)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from skyband.covering.kernels.curve import order_of
-from skyband.covering.kernels.sfc import HEIGHT, INNER, LEAF, SIZE, Nodes, insert_all, make_array, remove_all
+from skyband.covering.kernels.sfc import HEIGHT, INNER, LEAF, SIZE, SfcNodes, insert_all, make_array, remove_all
 from skyband.covering.kernels.sfcbuild import build, check_array, curve_keys
 from skyband.kernels.array import Int64s
 from skyband.kernels.growth import resized, resized_all
@@ -79,7 +79,7 @@ class Curve:
         return sum(part.nbytes for part in parts)
 
 
-def _grown(nodes: Nodes, more: int) -> Nodes:
+def _grown(nodes: SfcNodes, more: int) -> SfcNodes:
     """Nodes with at least so many more, and at least half as many again."""
     n = len(nodes.length) + max(more, len(nodes.length) // 2)
     longer = resized_all(nodes, n, ("length", "upper", "child", "key", "tie"))

@@ -34,7 +34,7 @@ class Domain(NamedTuple):
 WHOLE = Domain()
 
 
-class Grid:
+class CoverGrid:
     """Cells for boxes of some attributes. Where a domain is open, what a sample shows makes the grid, and holds all."""
 
     def __init__(self, domains: Sequence[Domain], bits: int, sample: Floats) -> None:

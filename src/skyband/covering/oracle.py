@@ -9,7 +9,7 @@ from skyband.covering.rows import Subscriptions
 from skyband.kernels.array import Bools
 
 
-class Cover(NamedTuple):
+class OracleCover(NamedTuple):
     """What an added subscription changes: those it is covered by, and those it newly covers."""
 
     covered_by: list[Id]
@@ -25,17 +25,17 @@ class CoverOracle:
     def __init__(self) -> None:
         self._boxes: dict[Id, tuple[list[float], list[float]]] = {}
 
-    def add(self, rows: Subscriptions) -> list[Cover]:
+    def add(self, rows: Subscriptions) -> list[OracleCover]:
         """Register subscriptions, one after the other."""
         return [self._add(id, rows.lo[i].tolist(), rows.hi[i].tolist()) for i, id in enumerate(rows.ids.to_pylist())]
 
-    def _add(self, id: Id, lo: list[float], hi: list[float]) -> Cover:
+    def _add(self, id: Id, lo: list[float], hi: list[float]) -> OracleCover:
         if id in self._boxes:
             raise ValueError(f"The subscription {id!r} is already registered.")
         before = self.uncovered()
         self._boxes[id] = (lo, hi)
         after = set(self.uncovered())
-        return Cover(self.covering(id), [other for other in before if other not in after])
+        return OracleCover(self.covering(id), [other for other in before if other not in after])
 
     def remove(self, id: Id) -> list[Id]:
         """Withdraw a subscription; answers with those that are uncovered now and were not before."""

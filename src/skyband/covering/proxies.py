@@ -20,12 +20,12 @@ import numpy.typing as npt
 
 from skyband.contract.tops import Id
 from skyband.covering.forest import Forest
-from skyband.covering.region import Box, Regions, bounding_boxes, contains, nested, take, whole_space
+from skyband.covering.region import BoxShapes, Regions, bounding_boxes, contains, nested, take, whole_space
 from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.growth import grown_all
 
 
-class Cover(NamedTuple):
+class ProxyCover(NamedTuple):
     """What an added subscription changes: the one that stands for it, and those it stands for from now on."""
 
     covered_by: Id | None
@@ -46,19 +46,21 @@ class ProxySet:
     contain each other the earlier stands for the later. Where all publications lie in a `domain`, only that counts.
     """
 
-    def __init__(self, dims: int, domain: Box | None = None) -> None:
-        self.domain = whole_space(dims) if domain is None else Box(*(np.asarray(side, np.float64) for side in domain))
+    def __init__(self, dims: int, domain: BoxShapes | None = None) -> None:
+        self.domain = (
+            whole_space(dims) if domain is None else BoxShapes(*(np.asarray(side, np.float64) for side in domain))
+        )
         self._forest = Forest()
         self._slots: dict[Id, int] = {}
         self._ids: list[Id] = []
         self._free: list[int] = []
         self._regions = Regions(np.zeros(0, np.int8), np.zeros((0, dims)), np.zeros((0, dims)), np.zeros(0))
-        self._box = Box(np.zeros((0, dims)), np.zeros((0, dims)))
+        self._box = BoxShapes(np.zeros((0, dims)), np.zeros((0, dims)))
 
     def __len__(self) -> int:
         return len(self._slots)
 
-    def add(self, ids: Sequence[Id], regions: Regions) -> list[Cover]:
+    def add(self, ids: Sequence[Id], regions: Regions) -> list[ProxyCover]:
         """Register subscriptions, one after the other."""
         self._refuse(ids, regions)
         slots = self._take_slots(ids)
@@ -136,10 +138,10 @@ class ProxySet:
         a, b = np.repeat(roots, len(roots)), np.tile(roots, len(roots))
         assert not self._contains(a[a != b], b[a != b]).any()
 
-    def _add(self, slot: int) -> Cover:
+    def _add(self, slot: int) -> ProxyCover:
         covered = self._place(slot)
         parent = self._forest.parent(slot)
-        return Cover(None if parent is None else self._ids[parent], self._ids_of(covered))
+        return ProxyCover(None if parent is None else self._ids[parent], self._ids_of(covered))
 
     def _settle(self, loose: Iterable[int]) -> list[int]:
         """Place loose members in order of arrival; answers with those that are roots in the end."""
@@ -154,7 +156,10 @@ class ProxySet:
         Answers with the roots that it stands for then.
         """
         roots = self._forest.standing()
-        there, here = Box(self._box.lo[roots], self._box.hi[roots]), Box(self._box.lo[slot], self._box.hi[slot])
+        there, here = (
+            BoxShapes(self._box.lo[roots], self._box.hi[roots]),
+            BoxShapes(self._box.lo[slot], self._box.hi[slot]),
+        )
         above = roots[nested(there, here)]
         own = np.full(len(above), slot)
         # A new one has no turn yet: it is the latest.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from skyband.covering.curve import Curve
-from skyband.covering.grid import Domain, Grid
+from skyband.covering.grid import CoverGrid, Domain
 from skyband.covering.kernels.curve import keys_of, order_of
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.growth import grown
@@ -25,7 +25,7 @@ class Roots:
         self.domains = tuple(domains)
         self.bits = bits
         self.points = np.zeros((0, 2 * len(self.domains)))
-        self.grid = Grid(self.domains, bits, self.points)
+        self.grid = CoverGrid(self.domains, bits, self.points)
         self.curve = Curve(2 * len(self.domains), bits, hilbert)
         self._n_fitted = 0
 
@@ -66,7 +66,7 @@ class Roots:
     def refit(self, members: Int64s, roots: Int64s) -> None:
         """Fit the grid to the members and lay the curve of the roots anew."""
         self._n_fitted = len(members)
-        self.grid = Grid(self.domains, self.bits, self.points[members])
+        self.grid = CoverGrid(self.domains, self.bits, self.points[members])
         self.rebuild(roots)
 
     def descending(self, slots: Int64s) -> Int64s:

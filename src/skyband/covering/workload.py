@@ -16,7 +16,7 @@ from skyband.kernels.array import Floats, Int64s
 from skyband.workload.cluster import clusters
 from skyband.workload.option import Seeded, option
 from skyband.workload.recipe import Recipe
-from skyband.workload.seed import Part, generator
+from skyband.workload.seed import Purpose, generator
 from skyband.workload.table import Workload, coordinates, ids, workload
 from skyband.workload.zipf import Zipf
 
@@ -103,13 +103,13 @@ def _size(options: Options) -> int:
 
 
 def _subscriptions(options: Options) -> tuple[Int64s, Int64s]:
-    random = generator(options.seed, Part.SUBSCRIPTIONS)
+    random = generator(options.seed, Purpose.SUBSCRIPTIONS)
     shares = options.side_min + (options.side_max - options.side_min) * random.random(options.n_subscriptions)
     return _rectangles(options, random, shares, options.aspect)
 
 
 def _queries(options: Options, low: Int64s, high: Int64s) -> tuple[Int64s, Int64s]:
-    random = generator(options.seed, Part.PUBLICATIONS)
+    random = generator(options.seed, Purpose.PUBLICATIONS)
     if options.queries == "regions":
         found = _from_regions(options, random)
     else:
@@ -156,7 +156,7 @@ def _middles(options: Options, random: np.random.Generator, n_rows: int) -> Floa
     if options.data == "uniform":
         return random.random(shape)
     if options.data == "clustered":
-        centres = generator(options.seed, Part.CENTRES)
+        centres = generator(options.seed, Purpose.CENTRES)
         return clusters(centres, options.n_clusters, options.dims, options.spread, 0.0).draw(random, n_rows)
     cells = Zipf(ZIPF_CELLS, options.skew).draw(random, n_rows * options.dims).reshape(shape)
     return np.asarray((cells + random.random(shape)) / ZIPF_CELLS)

@@ -27,7 +27,7 @@ class Event(NamedTuple):
     height: float
 
 
-class Source(NamedTuple):
+class MessageSource(NamedTuple):
     """A stream of messages on one topic, in one district or everywhere, with its rate at each minute."""
 
     topic: int
@@ -66,7 +66,7 @@ def topic_number(name: str) -> int:
     return next(i for i, topic in enumerate(TOPICS) if topic.name == name)
 
 
-def sources(events: tuple[Event, ...]) -> tuple[Source, ...]:
+def sources(events: tuple[Event, ...]) -> tuple[MessageSource, ...]:
     """All streams of messages: what is said of each topic all day, and what the events add."""
     return tuple(_talk(i) for i in range(len(TOPICS))) + tuple(_stir(event) for event in events)
 
@@ -83,20 +83,20 @@ def _minutes() -> Floats:
     return np.arange(OPENS, CLOSES, dtype=np.float64)
 
 
-def _talk(topic: int) -> Source:
+def _talk(topic: int) -> MessageSource:
     hours = _minutes() / 60.0
     rates = np.full(N_MINUTES, 0.06)
     for hour, width, height in TOPICS[topic].peaks:
         rates += height * np.exp(-0.5 * ((hours - hour) / width) ** 2)
-    return Source(topic, EVERYWHERE, rates * awake(_minutes()))
+    return MessageSource(topic, EVERYWHERE, rates * awake(_minutes()))
 
 
-def _stir(event: Event) -> Source:
+def _stir(event: Event) -> MessageSource:
     """Rises quickly, stays, and ebbs away within a quarter of an hour of the end."""
     minutes = _minutes()
     rise = 1.0 / (1.0 + np.exp(-(minutes - event.start) / 4.0))
     ebb = 1.0 / (1.0 + np.exp((minutes - event.end) / 7.0))
-    return Source(event.topic, event.district, event.height * rise * ebb)
+    return MessageSource(event.topic, event.district, event.height * rise * ebb)
 
 
 def happening(events: tuple[Event, ...], minute: int) -> str:

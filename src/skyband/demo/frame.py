@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.demo.day import N_MINUTES, OPENS, clock, happening
-from skyband.demo.ledger import Ledger
-from skyband.demo.runner import Traffic
+from skyband.demo.ledger import DayLedger
+from skyband.demo.runner import PipelineTraffic
 from skyband.demo.scene import STEP, Scene
 from skyband.demo.subscriber import ROLES, titles
 from skyband.demo.topic import TOPICS
@@ -28,7 +28,7 @@ class Line(NamedTuple):
     colour: str
 
 
-class Entry(NamedTuple):
+class TopEntry(NamedTuple):
     """A member of a top on the screen; `new` is 1 as it enters and falls to 0."""
 
     line: Line
@@ -42,7 +42,7 @@ class Card(NamedTuple):
     title: str
     words: tuple[str, ...]
     colour: str
-    top: tuple[Entry, ...]
+    top: tuple[TopEntry, ...]
     left: tuple[Line, ...]
 
 
@@ -70,7 +70,7 @@ class Frame(NamedTuple):
     cards: tuple[Card, ...]
     rates: Rates
     by_hour: tuple[int, ...]
-    traffic: Traffic | None
+    traffic: PipelineTraffic | None
 
 
 class Camera:
@@ -97,7 +97,7 @@ class Camera:
             out_of.pop(publication, None)
             into[publication] = step
 
-    def take(self, ledger: Ledger, minute: int, n_messages: int) -> Frame:
+    def take(self, ledger: DayLedger, minute: int, n_messages: int) -> Frame:
         """The frame of this minute, when `n_messages` have been published."""
         newest = range(n_messages - 1, max(n_messages - LATEST, 0) - 1, -1)
         return Frame(
@@ -131,14 +131,14 @@ class Camera:
         top = []
         for number, score in self.top(who):
             age = step - entered[number]
-            top.append(Entry(self.line(number), score, max(0.0, 1.0 - age / FRESH)))
+            top.append(TopEntry(self.line(number), score, max(0.0, 1.0 - age / FRESH)))
         gone = sorted((-at, -number) for number, at in left.items() if step - at < FRESH)
         role = ROLES[who]
         lines = tuple(self.line(-number) for _, number in gone[:2])
         return Card(self._titles[who], role.words, role.colour, tuple(top), lines)
 
 
-def rates(ledger: Ledger) -> Rates:
+def rates(ledger: DayLedger) -> Rates:
     """The rates so far; only the time that steps took counts, so that the pace of the show does not matter."""
     counters, tally = ledger.counters, ledger.tally
     n_changes = int(tally.enters.sum() + tally.leaves.sum())
@@ -151,7 +151,7 @@ def rates(ledger: Ledger) -> Rates:
     )
 
 
-def by_hour(ledger: Ledger) -> tuple[int, ...]:
+def by_hour(ledger: DayLedger) -> tuple[int, ...]:
     """Messages in each hour of the day so far."""
     return tuple(np.add.reduceat(ledger.tally.messages, np.arange(0, N_MINUTES // STEP, PER_HOUR)).tolist())
 

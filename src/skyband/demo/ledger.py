@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.demo.day import N_MINUTES
-from skyband.demo.runner import Answer, Traffic
+from skyband.demo.runner import PipelineTraffic, StepAnswer
 from skyband.demo.scene import STEP
 from skyband.kernels.array import Floats, Int64s
 from skyband.table import Op
 
 
-class Tally(NamedTuple):
+class DayTally(NamedTuple):
     """Numbers by step of the day: messages, enters, leaves, and seconds that it took."""
 
     messages: Int64s
@@ -23,25 +23,25 @@ class Tally(NamedTuple):
     seconds: Floats
 
 
-class Ledger:
+class DayLedger:
     """All changes so far, and what there was of them in each step."""
 
     def __init__(self) -> None:
         n_steps = N_MINUTES // STEP
         messages, enters, leaves = (np.zeros(n_steps, np.int64) for _ in range(3))
-        self.tally = Tally(messages, enters, leaves, np.zeros(n_steps))
+        self.tally = DayTally(messages, enters, leaves, np.zeros(n_steps))
         self.n_steps = 0
         self.counters: Mapping[str, int] = {}
-        self.traffic: Traffic | None = None
+        self.traffic: PipelineTraffic | None = None
         self._parts: list[pa.Table] = []
 
-    def add(self, answer: Answer, n_messages: int) -> None:
+    def add(self, answer: StepAnswer, n_messages: int) -> None:
         """What the next step came to."""
         self.tally.messages[self.n_steps] = n_messages
         self.n_steps += 1
         self.close(answer)
 
-    def close(self, answer: Answer) -> None:
+    def close(self, answer: StepAnswer) -> None:
         """What else the last step came to."""
         changes, step = answer.changes, self.n_steps - 1
         n_enters = pc.sum(pc.equal(changes["op"], Op.ENTER)).as_py() or 0

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.demo.city import City
-from skyband.demo.day import EVERYWHERE, MIDNIGHT, MINUTE, N_MINUTES, OPENS, Source
+from skyband.demo.day import EVERYWHERE, MIDNIGHT, MINUTE, N_MINUTES, OPENS, MessageSource
 from skyband.demo.topic import FRAMES, SMALL_WORDS, SPOTS, TOPICS
 from skyband.kernels.array import Floats, Int64s
 from skyband.table.words import Words, tokenise
@@ -16,7 +16,7 @@ SAMPLE = 5_000
 ELSEWHERE = 0.15
 
 
-class Messages(NamedTuple):
+class DayMessages(NamedTuple):
     """Messages in order of time, numbered from 0; `ts` is in microseconds, `words` are their distinct words."""
 
     ts: Int64s
@@ -35,7 +35,7 @@ class Messages(NamedTuple):
         return int(np.searchsorted(self.ts, MIDNIGHT + minute * MINUTE))
 
 
-def draw_messages(rng: np.random.Generator, city: City, streams: Sequence[Source], n: int) -> Messages:
+def draw_messages(rng: np.random.Generator, city: City, streams: Sequence[MessageSource], n: int) -> DayMessages:
     """`n` messages, as often and as far apart as the streams say."""
     rates = np.stack([stream.rates for stream in streams]).ravel()
     cells = rng.choice(len(rates), n, p=rates / rates.sum())
@@ -47,7 +47,7 @@ def draw_messages(rng: np.random.Generator, city: City, streams: Sequence[Source
     districts = np.where(fixed == EVERYWHERE, _wander(rng, city, topics), fixed)
     texts = _write(rng, city, topics, districts)
     words = [content_words(text) for text in texts]
-    return Messages(ts[order], city.scatter(rng, districts), topics, districts, texts, words)
+    return DayMessages(ts[order], city.scatter(rng, districts), topics, districts, texts, words)
 
 
 def _wander(rng: np.random.Generator, city: City, topics: Int64s) -> Int64s:
@@ -90,14 +90,14 @@ def content_words(text: str) -> list[str]:
     return list(dict.fromkeys(word for word in tokenise(text) if word not in SMALL_WORDS))
 
 
-def fit_words(rng: np.random.Generator, messages: Messages) -> Words:
+def fit_words(rng: np.random.Generator, messages: DayMessages) -> Words:
     """How rare each word is, from a sample of the messages."""
     n = len(messages.ts)
     sample = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
     return Words.fit(messages.words[i] for i in sample.tolist())
 
 
-def publications(messages: Messages, words: Words) -> pa.Table:
+def publications(messages: DayMessages, words: Words) -> pa.Table:
     """The messages as an engine takes them, with tf-idf weights; the id is the number of the message."""
     weights = [words.weigh(said)[1] for said in messages.words]
     return pa.table(

@@ -13,7 +13,7 @@ from matplotlib.patheffects import withStroke
 
 from skyband.demo.city import HEIGHT, WIDTH, City
 from skyband.demo.day import CLOSES, EVERYWHERE, OPENS, Event, clock
-from skyband.demo.ledger import Tally
+from skyband.demo.ledger import DayTally
 from skyband.demo.scene import STEP, Scene
 from skyband.demo.subscriber import ROLES, titles
 from skyband.kernels.array import Floats, Int64s
@@ -34,7 +34,7 @@ class Shown(NamedTuple):
     scores: list[float]
 
 
-def draw_picture(scene: Scene, tally: Tally, n_steps: int, tops: list[Shown], path: Path) -> None:
+def draw_picture(scene: Scene, tally: DayTally, n_steps: int, tops: list[Shown], path: Path) -> None:
     """Draw the day up to step `n_steps`, and write it as PNG."""
     figure = Figure(figsize=(15.0, 11.6), facecolor=NIGHT)
     FigureCanvasAgg(figure)
@@ -132,7 +132,7 @@ def _draw_entry(axes: Axes, scene: Scene, number: int, score: float, y: float) -
         axes.text(x, y, words, color=colour, fontsize=8.5, va="top", linespacing=1.15)
 
 
-def _draw_day(axes: Axes, events: tuple[Event, ...], tally: Tally) -> None:
+def _draw_day(axes: Axes, events: tuple[Event, ...], tally: DayTally) -> None:
     starts, messages = _binned(tally.messages)
     axes.bar(starts, messages / BIN_MINUTES, width=BIN_MINUTES * 0.86, align="edge", color="#f08a4b")
     _strip(axes, "messages per minute")
@@ -145,7 +145,7 @@ def _draw_day(axes: Axes, events: tuple[Event, ...], tally: Tally) -> None:
         axes.text(middle, top * (0.95 - 0.11 * (i % 2)), words, color="#a8d4f5", fontsize=9, ha="center", va="top")
 
 
-def _draw_changes(axes: Axes, events: tuple[Event, ...], tally: Tally) -> None:
+def _draw_changes(axes: Axes, events: tuple[Event, ...], tally: DayTally) -> None:
     starts, enters = _binned(tally.enters)
     leaves = _binned(tally.leaves)[1]
     for label, counts, colour in (("enters", enters, "#7bed9f"), ("leaves", -leaves, "#ff6b81")):

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from skyband.demo.frame import Camera, Frame
-from skyband.demo.ledger import Ledger
-from skyband.demo.runner import Runner
+from skyband.demo.ledger import DayLedger
+from skyband.demo.runner import DayRunner
 from skyband.demo.scene import STEP, Scene, steps
 from skyband.demo.watcher import Watcher
 
 
-def play(scene: Scene, runner: Runner, watcher: Watcher) -> Ledger:
+def play(scene: Scene, runner: DayRunner, watcher: Watcher) -> DayLedger:
     """Publish the day; returns its ledger, of a part of the day if somebody pressed Ctrl-C."""
-    ledger, camera = Ledger(), Camera(scene)
+    ledger, camera = DayLedger(), Camera(scene)
     batches = steps(scene.messages)
     with stopping() as stop:
         for number, (minute, begin, end) in enumerate(batches, 1):

@@ -16,7 +16,7 @@ from skyband.demo.subscriber import TWO_HOURS
 FAMILY, ENGINE = "geotext", "scan"
 
 
-class Traffic(NamedTuple):
+class PipelineTraffic(NamedTuple):
     """How the pipeline has carried the day so far; the seconds are those of its start and of all micro-batches."""
 
     batches: int
@@ -38,22 +38,22 @@ class Traffic(NamedTuple):
         return self.publications / self.seconds if self.seconds > 0.0 else 0.0
 
 
-class Answer(NamedTuple):
+class StepAnswer(NamedTuple):
     """What a step changed and the seconds it took; the counters and the traffic are those of the day so far."""
 
     changes: pa.Table
     seconds: float
     counters: Mapping[str, int]
-    traffic: Traffic | None = None
+    traffic: PipelineTraffic | None = None
 
 
-class Runner(Protocol):
+class DayRunner(Protocol):
     """Takes the steps of a day, with its subscriptions registered."""
 
-    def step(self, minute: int, publications: pa.Table) -> Answer:
+    def step(self, minute: int, publications: pa.Table) -> StepAnswer:
         """Let time pass to a minute of the day, and publish what was said from then on."""
 
-    def end(self, minute: int) -> Answer:
+    def end(self, minute: int) -> StepAnswer:
         """Let time pass to the minute at which the day is over."""
 
     def tops(self) -> pa.Table:
@@ -70,20 +70,20 @@ class InProcess:
         self._engine = open_engine()
         self._engine.subscribe(scene.subscriptions)
 
-    def step(self, minute: int, publications: pa.Table) -> Answer:
+    def step(self, minute: int, publications: pa.Table) -> StepAnswer:
         """Let time pass to a minute of the day, and publish what was said from then on."""
         began = time.perf_counter()
         passed = self._engine.advance(MIDNIGHT + minute * MINUTE)
         return self._answer(began, passed, self._engine.publish(publications))
 
-    def end(self, minute: int) -> Answer:
+    def end(self, minute: int) -> StepAnswer:
         """Let time pass to the minute at which the day is over."""
         return self._answer(time.perf_counter(), self._engine.advance(MIDNIGHT + minute * MINUTE))
 
-    def _answer(self, began: float, *parts: pa.Table) -> Answer:
+    def _answer(self, began: float, *parts: pa.Table) -> StepAnswer:
         # Until the first publication an engine cannot know the type of their ids, so empty parts may differ in it.
         changes = pa.concat_tables([part for part in parts if len(part)] or parts[-1:])
-        return Answer(changes, time.perf_counter() - began, self._engine.counters)
+        return StepAnswer(changes, time.perf_counter() - began, self._engine.counters)
 
     def tops(self) -> pa.Table:
         """The current tops of all subscriptions."""

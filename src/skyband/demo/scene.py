@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from skyband.demo.city import City, make_city
 from skyband.demo.day import CLOSES, OPENS, Event, plan_events, sources
-from skyband.demo.message import Messages, draw_messages, fit_words, publications
-from skyband.demo.subscriber import Subscribers, draw_subscribers, subscriptions
+from skyband.demo.message import DayMessages, draw_messages, fit_words, publications
+from skyband.demo.subscriber import DaySubscribers, draw_subscribers, subscriptions
 
 # Changes are netted over so many simulated minutes, whether somebody watches or not; in the pipeline each step is one
 # micro-batch, most of whose time does not depend on how many messages it has.
@@ -20,8 +20,8 @@ class Scene(NamedTuple):
 
     city: City
     events: tuple[Event, ...]
-    messages: Messages
-    subscribers: Subscribers
+    messages: DayMessages
+    subscribers: DaySubscribers
     publications: pa.Table
     subscriptions: pa.Table
 
@@ -42,7 +42,7 @@ def _seeds(seed: int, n: int) -> list[np.random.SeedSequence]:
     return np.random.SeedSequence(seed).spawn(n)
 
 
-def steps(messages: Messages) -> list[tuple[int, int, int]]:
+def steps(messages: DayMessages) -> list[tuple[int, int, int]]:
     """The batches of the day: the minute each ends at, and its messages from the first to before the last."""
     minutes = range(OPENS + STEP, CLOSES + 1, STEP)
     ends = [messages.until(minute) for minute in minutes]

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from rich.console import Console
 
 from skyband.demo.day import OPENS, clock
-from skyband.demo.ledger import Ledger
+from skyband.demo.ledger import DayLedger
 from skyband.demo.play import play
-from skyband.demo.runner import InProcess, Runner, warm_up
+from skyband.demo.runner import DayRunner, InProcess, warm_up
 from skyband.demo.scene import STEP, Scene, make_scene
 from skyband.demo.subscriber import ROLES
 from skyband.demo.summary import FOLDER, DemoSummary, print_summary, summarise, write_files
@@ -128,7 +128,7 @@ def _begin_spark(spark: SparkSession | None, folder: Path) -> Starting:
 
 
 @contextlib.contextmanager
-def _opened(console: Console, scene: Scene, out: Path, starting: Starting | None) -> Iterator[Runner]:
+def _opened(console: Console, scene: Scene, out: Path, starting: Starting | None) -> Iterator[DayRunner]:
     """The runner of the day, in this process or, if Spark is starting, in the pipeline."""
     if starting is None:
         yield InProcess(scene)
@@ -169,7 +169,7 @@ def _announcement(scene: Scene, shown: bool) -> str:
     return f"Playing a day in {scene.city.name}, from 06:00 to 24:00, {pace}; Ctrl-C ends it early."
 
 
-def _draw(scene: Scene, runner: Runner, ledger: Ledger, out: Path) -> Path | None:
+def _draw(scene: Scene, runner: DayRunner, ledger: DayLedger, out: Path) -> Path | None:
     if importlib.util.find_spec("matplotlib") is None:
         return None
     # Matplotlib takes a second to import and is not a requirement.

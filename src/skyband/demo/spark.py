@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from skyband.contract.family import FAMILIES
 from skyband.demo.city import bounds
 from skyband.demo.day import MIDNIGHT, MINUTE
-from skyband.demo.runner import ENGINE, FAMILY, Answer, Traffic
+from skyband.demo.runner import ENGINE, FAMILY, PipelineTraffic, StepAnswer
 from skyband.demo.scene import Scene, steps
 from skyband.demo.subscriber import TWO_HOURS
 from skyband.pipeline.config import Config, load_config
@@ -98,14 +98,14 @@ class OnSpark:
         self._is_closing = False
         self._pipeline = Pipeline(config, spark)
         self._pipeline.listen(self._delivered)
-        self._traffic = Traffic(0, config.zones, 0, 0, 0, 0.0, start_seconds + time.perf_counter() - began)
+        self._traffic = PipelineTraffic(0, config.zones, 0, 0, 0, 0.0, start_seconds + time.perf_counter() - began)
 
-    def step(self, minute: int, publications: pa.Table) -> Answer:
+    def step(self, minute: int, publications: pa.Table) -> StepAnswer:
         """Let time pass to a minute of the day, and publish what was said from then on."""
         self._said.append(list(json_rows(publications)))
         return self.end(minute)
 
-    def end(self, minute: int) -> Answer:
+    def end(self, minute: int) -> StepAnswer:
         """Let time pass to the minute at which the day is over."""
         self._asked.append([ENCODER.encode({"op": "advance", "ts": MIDNIGHT + minute * MINUTE})])
         if self._pipeline.query is None:
@@ -129,7 +129,7 @@ class OnSpark:
                     self._pipeline.wait()
                     raise PipelineFailed("The stream ended before the day did.") from None
 
-    def _answer(self, commit: Commit) -> Answer:
+    def _answer(self, commit: Commit) -> StepAnswer:
         router = commit.report["parts"]["router"]
         before = self._traffic
         self._traffic = before._replace(
@@ -139,7 +139,7 @@ class OnSpark:
             dead=before.dead + router["dead"],
             seconds=before.seconds + commit.report["seconds"],
         )
-        return Answer(self._changes(commit), commit.report["seconds"], counters_of(commit), self._traffic)
+        return StepAnswer(self._changes(commit), commit.report["seconds"], counters_of(commit), self._traffic)
 
     def _changes(self, commit: Commit) -> pa.Table:
         """The changes that were delivered for a micro-batch, which has no file where there are none."""

@@ -34,7 +34,7 @@ ROLES = (
 )
 
 
-class Subscribers(NamedTuple):
+class DaySubscribers(NamedTuple):
     """Subscribers by number; windows are in microseconds."""
 
     xy: Floats
@@ -49,7 +49,7 @@ def titles(city: City) -> tuple[str, ...]:
     return tuple(f"{role.what} in {city.districts[city.district(role.kind)].name}" for role in ROLES)
 
 
-def draw_subscribers(rng: np.random.Generator, city: City, n: int) -> Subscribers:
+def draw_subscribers(rng: np.random.Generator, city: City, n: int) -> DaySubscribers:
     """`n` subscribers, at least the three that are shown; most look back two hours, some half an hour."""
     shares = np.array([district.share for district in city.districts])
     homes = rng.choice(len(shares), n, p=shares / shares.sum())
@@ -64,7 +64,7 @@ def draw_subscribers(rng: np.random.Generator, city: City, n: int) -> Subscriber
     windows = np.where(rng.random(n) < SHORT_SHARE, HALF_AN_HOUR, TWO_HOURS)
     windows[:shown] = TWO_HOURS
     words = [list(role.words) for role in ROLES] + [_interests(rng) for _ in range(n - shown)]
-    return Subscribers(xy, words, alphas, ks.astype(np.int64), windows.astype(np.int64))
+    return DaySubscribers(xy, words, alphas, ks.astype(np.int64), windows.astype(np.int64))
 
 
 def _interests(rng: np.random.Generator) -> list[str]:
@@ -75,7 +75,7 @@ def _interests(rng: np.random.Generator) -> list[str]:
     return list(dict.fromkeys(str(rng.choice(words)) for words in picks))
 
 
-def subscriptions(subscribers: Subscribers, words: Words) -> pa.Table:
+def subscriptions(subscribers: DaySubscribers, words: Words) -> pa.Table:
     """The subscribers as an engine takes them; the id is the number of the subscriber."""
     return pa.table(
         {

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from skyband.demo.frame import rates
-from skyband.demo.ledger import Ledger, adds_up
-from skyband.demo.runner import Runner
+from skyband.demo.ledger import DayLedger, adds_up
+from skyband.demo.runner import DayRunner
 from skyband.demo.scene import Scene
 from skyband.table import write_table
 from skyband.table.write import replacing
@@ -63,7 +63,7 @@ class DemoSummary(NamedTuple):
 
 
 def summarise(
-    scene: Scene, seed: int, runner: Runner, ledger: Ledger, seconds: float, out: Path, picture: Path | None
+    scene: Scene, seed: int, runner: DayRunner, ledger: DayLedger, seconds: float, out: Path, picture: Path | None
 ) -> DemoSummary:
     """The numbers of a run whose files are in `out`."""
     fast, changes, traffic = rates(ledger), ledger.table(), ledger.traffic

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from skyband.table.words import tokenise
 
 
-class Topic(NamedTuple):
+class CityTopic(NamedTuple):
     """One subject of talk.
 
     `words` are what people follow; `things` are noun phrases that hold them. `kinds` are the districts it belongs to
@@ -22,7 +22,7 @@ class Topic(NamedTuple):
 
 
 TOPICS = (
-    Topic(
+    CityTopic(
         "breakfast",
         "yellow3",
         ("breakfast", "espresso", "croissants", "pancakes", "bakery"),
@@ -39,7 +39,7 @@ TOPICS = (
         ("centre", "station", "homes", "market"),
         ((7.8, 0.9, 3.2), (10.2, 1.2, 1.0)),
     ),
-    Topic(
+    CityTopic(
         "market",
         "green3",
         ("market", "cheese", "flowers", "strawberries", "honey"),
@@ -57,7 +57,7 @@ TOPICS = (
         ("market", "centre"),
         ((10.0, 1.6, 2.2),),
     ),
-    Topic(
+    CityTopic(
         "lunch",
         "orange3",
         ("lunch", "soup", "noodles", "dumplings", "terrace"),
@@ -75,7 +75,7 @@ TOPICS = (
         ("centre", "station", "university", "market"),
         ((12.7, 0.8, 4.2),),
     ),
-    Topic(
+    CityTopic(
         "jazz",
         "magenta",
         ("jazz", "saxophone", "trumpet", "trio", "swing"),
@@ -94,7 +94,7 @@ TOPICS = (
         ("harbour", "arts", "centre"),
         ((12.5, 2.5, 0.25), (21.3, 1.5, 2.4)),
     ),
-    Topic(
+    CityTopic(
         "concert",
         "orchid",
         ("concert", "choir", "orchestra", "guitar", "festival"),
@@ -112,7 +112,7 @@ TOPICS = (
         ("arts", "centre", "park"),
         ((17.0, 2.0, 0.7), (20.0, 1.1, 1.8)),
     ),
-    Topic(
+    CityTopic(
         "football",
         "bright_green",
         ("football", "match", "goal", "penalty", "derby"),
@@ -131,7 +131,7 @@ TOPICS = (
         ("stadium", "station"),
         ((13.0, 3.0, 0.35), (22.2, 0.9, 1.1)),
     ),
-    Topic(
+    CityTopic(
         "weather",
         "deep_sky_blue1",
         ("rain", "umbrella", "thunder", "rainbow", "puddles"),
@@ -149,7 +149,7 @@ TOPICS = (
         ("homes", "park", "centre"),
         ((7.0, 1.5, 0.3), (16.0, 3.0, 0.3)),
     ),
-    Topic(
+    CityTopic(
         "transit",
         "red",
         ("tram", "ferry", "delay", "bicycle", "detour"),
@@ -168,7 +168,7 @@ TOPICS = (
         ("station", "harbour", "centre", "homes"),
         ((8.1, 0.7, 2.6), (17.6, 0.9, 2.8)),
     ),
-    Topic(
+    CityTopic(
         "study",
         "cyan",
         ("library", "lecture", "books", "poetry", "chess"),
@@ -186,7 +186,7 @@ TOPICS = (
         ("university", "centre"),
         ((11.0, 1.6, 1.2), (15.2, 1.6, 1.2)),
     ),
-    Topic(
+    CityTopic(
         "theatre",
         "light_coral",
         ("theatre", "cinema", "comedy", "puppets", "premiere"),
@@ -204,7 +204,7 @@ TOPICS = (
         ("arts", "centre"),
         ((19.4, 1.0, 2.0), (22.0, 0.8, 0.7)),
     ),
-    Topic(
+    CityTopic(
         "park",
         "chartreuse3",
         ("picnic", "marathon", "running", "yoga", "kites"),
@@ -222,7 +222,7 @@ TOPICS = (
         ("park", "homes"),
         ((7.2, 0.8, 1.2), (11.5, 1.5, 0.9), (18.3, 1.2, 1.3)),
     ),
-    Topic(
+    CityTopic(
         "dinner",
         "dark_orange",
         ("dinner", "oysters", "pizza", "tapas", "wine"),
@@ -241,7 +241,7 @@ TOPICS = (
         ("harbour", "centre", "arts"),
         ((19.3, 1.0, 3.4),),
     ),
-    Topic(
+    CityTopic(
         "shops",
         "pink1",
         ("sale", "vintage", "records", "ceramics", "shoes"),
@@ -259,7 +259,7 @@ TOPICS = (
         ("market", "centre", "arts"),
         ((15.3, 2.0, 1.9),),
     ),
-    Topic(
+    CityTopic(
         "night",
         "medium_purple1",
         ("dancing", "disco", "cocktails", "karaoke", "fireworks"),

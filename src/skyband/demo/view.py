@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from skyband.demo.day import CLOSES, OPENS, clock
-from skyband.demo.frame import Card, Entry, Frame, Line, Rates, first_hour
-from skyband.demo.runner import Traffic
+from skyband.demo.frame import Card, Frame, Line, Rates, TopEntry, first_hour
+from skyband.demo.runner import PipelineTraffic
 
 BARS = "▁▂▃▄▅▆▇█"
 NARROW = 110
@@ -67,7 +67,7 @@ def _card(card: Card) -> Panel:
     return Panel(table, title=title, title_align="left", border_style=card.colour)
 
 
-def _add_entry(table: Table, rank: int, entry: Entry) -> None:
+def _add_entry(table: Table, rank: int, entry: TopEntry) -> None:
     if entry.new > 0.6:
         mark, style = "+", "bold black on bright_green"
     elif entry.new > 0.0:
@@ -94,7 +94,7 @@ def _footer(frame: Frame, width: int) -> RenderableType:
     )
 
 
-def status(traffic: Traffic) -> str:
+def status(traffic: PipelineTraffic) -> str:
     """How the pipeline is doing, in a line."""
     seconds = traffic.seconds / max(traffic.batches, 1)
     return (

@@ -47,7 +47,7 @@ class Watcher(Protocol):
         """Show a frame at a minute of the day, of which that part is over."""
 
 
-class Lines:
+class HourLines:
     """Plain progress lines, one for each simulated hour."""
 
     def __init__(self, console: Console) -> None:
@@ -93,7 +93,7 @@ def can_show(console: Console) -> bool:
 def watching(console: Console, live: bool, seconds: float = STREAM_SECONDS) -> Iterator[Watcher]:
     """The watcher for this console; the screen is put back as it was at the end."""
     if not (live and can_show(console)):
-        yield Lines(console)
+        yield HourLines(console)
         return
     with Live(console=console, screen=True, auto_refresh=False) as view:
         yield Screen(console, view, seconds)

@@ -18,8 +18,8 @@ from skyband.geotext.kernels.ciq import (
     GATE,
     N_LISTS,
     N_POSTINGS,
-    Asked,
-    Postings,
+    CiqPostings,
+    CiqSubscribers,
     X,
     Y,
     bound,
@@ -51,10 +51,10 @@ DEEPEST = 8
 CHUNK = 1 << 16
 
 
-def _grouped(postings: Postings) -> tuple[Postings, Int64s]:
+def _grouped(postings: CiqPostings) -> tuple[CiqPostings, Int64s]:
     """The same postings by list, and where each list's end."""
     order = np.argsort(postings.of, kind="stable")
-    sorted_ = Postings(postings.of[order], postings.slot[order], postings.weight[order])
+    sorted_ = CiqPostings(postings.of[order], postings.slot[order], postings.weight[order])
     ends = np.flatnonzero(np.diff(sorted_.of, append=np.int32(-1))) + 1
     return sorted_, ends
 
@@ -69,7 +69,7 @@ class CiqIndex:
         self.depth = depth = check_integer("depth", depth, 1, DEEPEST)
         self._space = make_space(bounds, depth)
         self._lists = make_lists(0, 0)
-        self._asked = Asked(
+        self._asked = CiqSubscribers(
             np.zeros((0, 4)),
             np.zeros((0, 2), np.int64),
             np.zeros((4 * depth, 0), np.float32),
@@ -116,7 +116,7 @@ class CiqIndex:
         self._n_terms = end
         self._present[slots] = True
 
-    def _located(self, slots: Int64s) -> Postings:
+    def _located(self, slots: Int64s) -> CiqPostings:
         """The postings of ascending slots, by slot."""
         postings = make_postings(int(self._asked.span[slots, 1].sum()) * (3 * self.depth + 1))
         room = len(self._lists.key) - int(self._lists.used[N_LISTS])
@@ -128,7 +128,7 @@ class CiqIndex:
             self._renew_lists(room)
         return postings
 
-    def _enter(self, postings: Postings, ends: Int64s) -> None:
+    def _enter(self, postings: CiqPostings, ends: Int64s) -> None:
         for done in stops(lambda done: enter(postings, ends, done, self._lists), len(ends)):
             self._lay_out(postings.of[ends[done - 1] if done else 0 :])
 

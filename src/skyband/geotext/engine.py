@@ -9,7 +9,7 @@ import numpy as np
 from skyband.geotext.ciq import DEEPEST, CiqIndex
 from skyband.geotext.earth import OnEarth, on_map
 from skyband.geotext.igpt import ALL, MOST_GROUPS, IgptIndex
-from skyband.geotext.messages import Messages
+from skyband.geotext.messages import MessageEngine
 from skyband.geotext.postings import PostingIndex
 from skyband.geotext.rows import Publications, Subscriptions
 from skyband.kernels.array import Floats, Int64s
@@ -37,7 +37,7 @@ def policy_named(name: PolicyName, ratio: float = 0.95, kmax: float = 3.0) -> Po
     return made[name]
 
 
-class Geotext(Messages, Banded[Subscriptions, Publications]):
+class Geotext(MessageEngine, Banded[Subscriptions, Publications]):
     """Top-k by place and words in sliding windows.
 
     `groups`, `capacity` and `prunings` are those of IGPT, `depth` is that of CIQ.

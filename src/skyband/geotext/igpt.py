@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skyband.geotext.kernels.dissemination import N_TALLY, VERIFIED, Found, Message, Prunings, Reading, extent_of, match
+from skyband.geotext.kernels.dissemination import (
+    N_TALLY,
+    VERIFIED,
+    DisseminationWorkspace,
+    MessageWords,
+    Prunings,
+    Similarities,
+    extent_of,
+    match,
+)
 from skyband.geotext.kernels.igpt import (
     ALPHA,
     GATE,
@@ -23,7 +32,7 @@ from skyband.geotext.kernels.igpt import (
     TERM,
     Asks,
     Igpt,
-    Lists,
+    IgptLists,
     abandon,
     adjust,
     check_lists,
@@ -34,7 +43,16 @@ from skyband.geotext.kernels.igpt import (
     pour,
     total_room,
 )
-from skyband.geotext.kernels.quadtree import N_MERGES, N_SPLITS, NOWHERE, Seats, check_tree, make_tree, seat, unseat
+from skyband.geotext.kernels.quadtree import (
+    N_MERGES,
+    N_SPLITS,
+    NOWHERE,
+    TreePlaces,
+    check_tree,
+    make_tree,
+    seat,
+    unseat,
+)
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.growth import BY_AN_EIGHTH, grown, length_for, resized, resized_all
 from skyband.kernels.ragged import places_of, starts_of
@@ -57,7 +75,7 @@ def _no_index(bounds: tuple[float, float, float, float]) -> Igpt:
     n_nodes, none = len(tree.node), np.zeros(0, np.int32)
     return Igpt(
         tree,
-        Seats(np.zeros((0, 2)), none, none, none, none),
+        TreePlaces(np.zeros((0, 2)), none, none, none, none),
         Asks(np.zeros((0, 3)), np.zeros((0, 2), np.int32), np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros(0)),
         make_lists(8, 0, 64),
         np.zeros(n_nodes),
@@ -65,11 +83,11 @@ def _no_index(bounds: tuple[float, float, float, float]) -> Igpt:
     )
 
 
-def _no_reading() -> Reading:
+def _no_reading() -> DisseminationWorkspace:
     none, numbers = np.zeros(0, np.int32), np.zeros(0)
-    return Reading(
-        Message(np.zeros(0, np.int64), numbers, np.zeros(1), np.zeros(1), np.zeros(1)),
-        Found(none, np.zeros(64, np.int32), np.zeros(64), np.zeros(64), np.zeros(64, np.int32)),
+    return DisseminationWorkspace(
+        MessageWords(np.zeros(0, np.int64), numbers, np.zeros(1), np.zeros(1), np.zeros(1)),
+        Similarities(none, np.zeros(64, np.int32), np.zeros(64), np.zeros(64), np.zeros(64, np.int32)),
         numbers,
         numbers,
         numbers,
@@ -259,7 +277,7 @@ class IgptIndex:
         n_places = 2 * n_terms * (int(lengths.max(initial=0)) + 1)
         pour(old, order, self._open(terms, leaves, lengths, n_terms, n_places))
 
-    def _open(self, terms: Int64s, leaves: Int64s, lengths: Int64s, n_lists: int, n_places: int) -> Lists:
+    def _open(self, terms: Int64s, leaves: Int64s, lengths: Int64s, n_lists: int, n_places: int) -> IgptLists:
         """Lists with room for so many entries each, as yet with none; and room for more lists and entries."""
         n, room = len(terms), total_room(lengths)
         lists = make_lists(n + n // 8 + n_lists, len(self._index.lists.chain), room + room // 8 + n_places)
@@ -278,7 +296,7 @@ class IgptIndex:
             self._reading = self._reading._replace(reach=np.zeros(n_nodes), far=np.zeros(n_nodes))
         if n_words > len(message.word):
             sums = (np.zeros(n_words + 1) for _ in range(3))
-            message = Message(np.zeros(n_words, np.int64), np.zeros(n_words), *sums)
+            message = MessageWords(np.zeros(n_words, np.int64), np.zeros(n_words), *sums)
             self._reading = self._reading._replace(message=message)
 
     def _enlarge_found(self) -> None:

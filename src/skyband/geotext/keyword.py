@@ -23,7 +23,7 @@ class Keywords(NamedTuple):
     counts: Int64s
 
 
-class Vocabulary:
+class ZipfWords:
     """Words with Zipfian frequencies, for messages with so many different ones on average."""
 
     def __init__(self, size: int, average: float, skew: float) -> None:

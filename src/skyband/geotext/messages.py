@@ -28,7 +28,7 @@ def signatures(codes: Int64s, offsets: Int64s) -> Int64s:
     return words
 
 
-class Messages(Continuous[Subscriptions, Publications]):
+class MessageEngine(Continuous[Subscriptions, Publications]):
     """Rows of the geotext family as the kernels want them, and back."""
 
     family = "geotext"

@@ -11,7 +11,7 @@ from skyband.topk.oracle import ContinuousOracle, Question
 from skyband.topk.score import euclidean
 
 
-class Ask(NamedTuple):
+class PlaceQuestion(NamedTuple):
     """Where a subscriber is, and the words that matter."""
 
     alpha: float
@@ -44,14 +44,14 @@ class GeotextOracle(ContinuousOracle[Subscriptions, Publications]):
             size=int(rows.window.size[i]),
             threshold=None if threshold != threshold else threshold,
             ascending=False,
-            ask=Ask(float(rows.alpha[i]), _place(rows, i), _words(rows, i)),
+            ask=PlaceQuestion(float(rows.alpha[i]), _place(rows, i), _words(rows, i)),
         )
 
     def _content(self, rows: Publications, i: int) -> Message:
         return Message(_place(rows, i), dict(_words(rows, i)))
 
     def _score(self, question: Question, content: Message) -> float | None:
-        ask: Ask = question.ask
+        ask: PlaceQuestion = question.ask
         bounds = self.settings.bounds
         distance = great_circle if bounds.is_geographic else euclidean
         return place_and_words(ask.alpha, ask.place, ask.words, content.at, content.said, bounds.diagonal, distance)

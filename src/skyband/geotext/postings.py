@@ -17,9 +17,9 @@ from skyband.geotext.kernels.posting import (
     OWNER,
     PLACE,
     START,
-    Index,
-    Lists,
     N,
+    PostedSubscriptions,
+    PostingLists,
     Postings,
     Space,
     check_postings,
@@ -35,7 +35,7 @@ from skyband.geotext.kernels.posting_search import (
     PASSED,
     READ,
     VERIFIED,
-    Batch,
+    MessageBatch,
     Pending,
     describe,
     read_all,
@@ -99,12 +99,12 @@ class PostingIndex:
         self._n_keywords = 0
         self._n_used = 0
         small = np.zeros(0, np.int32)
-        self._index = Index(
+        self._index = PostedSubscriptions(
             np.zeros((0, N_HOLDER)),
             np.zeros((0, N_KEYWORD), np.int32),
             np.zeros((0, N_WEIGHTS)),
             np.zeros(0, np.float32),
-            Lists(small, small, small, small, small),
+            PostingLists(small, small, small, small, small),
             _no_postings(64 * BLOCK),
             Space(x, y, diagonal),
             np.zeros(1 << 12, np.int64),
@@ -267,7 +267,7 @@ class PostingIndex:
             array[found] = array[found][order]
         return into
 
-    def _batch(self, contents: Contents, lo: int, hi: int) -> Batch:
+    def _batch(self, contents: Contents, lo: int, hi: int) -> MessageBatch:
         """The messages lo to hi, and their terms in order."""
         n, n_terms = hi - lo, contents.term_count[lo:hi]
         first = int(contents.term_start[lo]) if n else 0
@@ -275,7 +275,7 @@ class PostingIndex:
         self._know(int(terms.max(initial=-1)) + 1)
         np.add.at(self._seen, terms, 1)
         order = order_by(terms)
-        batch = Batch(
+        batch = MessageBatch(
             messages=np.empty((n, 4), np.float32),
             bits=np.empty((n, 2), np.int64),
             places=first + order,

@@ -1,14 +1,14 @@
 """Scan for the geotext family: messages scored by place and words."""
 
 from skyband.contract import register
-from skyband.geotext.messages import Messages
+from skyband.geotext.messages import MessageEngine
 from skyband.geotext.rows import Publications, Subscriptions
 from skyband.kernels.growth import grown
 from skyband.topk.scan import ContinuousScan
 
 
 @register
-class GeotextScan(Messages, ContinuousScan[Subscriptions, Publications]):
+class GeotextScan(MessageEngine, ContinuousScan[Subscriptions, Publications]):
     """Top-k by place and words in sliding windows, by brute force."""
 
     name = "scan"

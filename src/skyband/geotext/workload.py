@@ -15,17 +15,17 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from skyband.geotext.keyword import Keywords, Vocabulary, pick
+from skyband.geotext.keyword import Keywords, ZipfWords, pick
 from skyband.kernels.array import Floats
 from skyband.workload.clock import Clock
 from skyband.workload.cluster import clusters
 from skyband.workload.option import Timed, option
 from skyband.workload.recipe import Columns, Recipe
-from skyband.workload.seed import CHUNK, Part, chunks, generator, part_of
+from skyband.workload.seed import CHUNK, Purpose, chunks, generator, part_of
 from skyband.workload.table import Workload, batches, ids, repeated, workload
 
 
-class Corpus(NamedTuple):
+class MessageCorpus(NamedTuple):
     """A row of Table 1."""
 
     vocabulary: int
@@ -33,9 +33,9 @@ class Corpus(NamedTuple):
 
 
 CORPORA = {
-    "tweets": Corpus(1_700_000, 9.0),
-    "places": Corpus(208_000, 7.0),
-    "reviews": Corpus(85_000, 37.0),
+    "tweets": MessageCorpus(1_700_000, 9.0),
+    "places": MessageCorpus(208_000, 7.0),
+    "reviews": MessageCorpus(85_000, 37.0),
 }
 MOST_KEYWORDS = 5
 """The most keywords a subscription has."""
@@ -87,29 +87,29 @@ class Options(Timed):
             raise ValueError(f"bounds must be least x, least y, greatest x and greatest y, not {self.bounds}.")
 
 
-class Messages(NamedTuple):
+class MessageDraws(NamedTuple):
     """Places and keywords of some messages."""
 
     places: Floats
     keywords: Keywords
 
 
-class Source:
+class MessageDrawer:
     """Draws messages; the cities and the words are those of the seed."""
 
     def __init__(self, options: Options) -> None:
         corpus = CORPORA[options.corpus]
-        random = generator(options.seed, Part.CENTRES)
+        random = generator(options.seed, Purpose.CENTRES)
         self.cities = clusters(random, options.n_cities, 2, options.city_spread, options.city_skew)
         size, average = options.vocabulary or corpus.vocabulary, options.keywords or corpus.keywords
-        self.vocabulary = Vocabulary(size, average, options.word_skew)
+        self.vocabulary = ZipfWords(size, average, options.word_skew)
         self.low, self.high = np.array(options.bounds, dtype=np.float64).reshape(2, 2)
 
-    def draw(self, random: np.random.Generator, n_rows: int) -> Messages:
+    def draw(self, random: np.random.Generator, n_rows: int) -> MessageDraws:
         """This many messages."""
         places = self.low + self.cities.draw(random, n_rows) * (self.high - self.low)
         # The product may round to just above the greatest coordinate.
-        return Messages(np.minimum(places, self.high), self.vocabulary.draw(random, n_rows))
+        return MessageDraws(np.minimum(places, self.high), self.vocabulary.draw(random, n_rows))
 
 
 def generate(options: Options) -> Workload:
@@ -129,18 +129,18 @@ def subscriptions(options: Options) -> pa.Table:
 
 
 def _publications(options: Options) -> Iterator[pa.Table]:
-    clock, source = Clock(options), Source(options)
+    clock, source = Clock(options), MessageDrawer(options)
     for chunk in chunks(options.n_publications):
-        random = generator(options.seed, Part.PUBLICATIONS, chunk.number)
+        random = generator(options.seed, Purpose.PUBLICATIONS, chunk.number)
         numbers = np.arange(chunk.start, chunk.start + chunk.size)
         columns = {"id": ids(options, "p", numbers), "ts": pa.array(clock.tick(chunk))}
         yield pa.table(columns | _content(source, source.draw(random, chunk.size)))
 
 
 def _subscriptions(options: Options) -> Iterator[pa.Table]:
-    source = Source(options)
+    source = MessageDrawer(options)
     for chunk in chunks(options.n_subscriptions):
-        random = generator(options.seed, Part.SUBSCRIPTIONS, chunk.number)
+        random = generator(options.seed, Purpose.SUBSCRIPTIONS, chunk.number)
         messages = source.draw(random, chunk.size)
         chosen = messages._replace(keywords=pick(messages.keywords, random, MOST_KEYWORDS))
         numbers = np.arange(chunk.start, chunk.start + chunk.size)
@@ -149,7 +149,7 @@ def _subscriptions(options: Options) -> Iterator[pa.Table]:
         yield pa.table(columns | _window(options, chunk.size))
 
 
-def _content(source: Source, messages: Messages) -> dict[str, pa.Array]:
+def _content(source: MessageDrawer, messages: MessageDraws) -> dict[str, pa.Array]:
     x, y = np.ascontiguousarray(messages.places.T)
     terms, weights = source.vocabulary.columns(messages.keywords)
     return {"x": pa.array(x), "y": pa.array(y), "terms": terms, "weights": weights}
@@ -173,8 +173,8 @@ def chunk(options: Options, noun: str, number: int) -> Columns:
 
 
 @functools.lru_cache(2)
-def _source(options: Options) -> Source:
-    return Source(options)
+def _source(options: Options) -> MessageDrawer:
+    return MessageDrawer(options)
 
 
 RECIPE = Recipe(

@@ -11,7 +11,7 @@ from skyband.zoning.digest import digests_of_words
 from skyband.zoning.division import Coordinates, Division, Wanted, is_by_count, room
 from skyband.zoning.group import Groups, concatenated, grouped
 from skyband.zoning.reach import SLACK, needs
-from skyband.zoning.vocabulary import Said, Vocabulary, said
+from skyband.zoning.vocabulary import GroupWords, SaidWords, said
 
 FEWEST, MOST = 4, 256
 """How many groups there are at most: the fewer, the more words they have."""
@@ -91,7 +91,7 @@ def most_groups(n_words: int) -> int:
     return min(max(_WORDS // max(n_words, 1), FEWEST), MOST)
 
 
-def admits(groups: Groups, words: Vocabulary, diagonal: float, rows: Publications, now: int) -> Bools:
+def admits(groups: Groups, words: GroupWords, diagonal: float, rows: Publications, now: int) -> Bools:
     """The messages that share a word with a group and are near enough to it, in place and words together."""
     entries = said(words, rows.terms, rows.offsets, rows.weights)
     needed = groups.needs(now)
@@ -106,14 +106,14 @@ def admits(groups: Groups, words: Vocabulary, diagonal: float, rows: Publication
     return admitted
 
 
-def _is_enough(words: Vocabulary, is_free: Bools) -> Bools:
+def _is_enough(words: GroupWords, is_free: Bools) -> Bools:
     """Whether a word alone is enough to reach one of its groups."""
     found: Bools = np.logical_or.reduceat(is_free[words.group], words.starts[:-1])
     return found
 
 
 def _near_enough(
-    groups: Groups, needed: Floats, words: Vocabulary, entries: Said, xy: Floats, diagonal: float
+    groups: Groups, needed: Floats, words: GroupWords, entries: SaidWords, xy: Floats, diagonal: float
 ) -> Bools:
     """Whether a message may score as much as any group with one of its words needs."""
     n_groups, n_rows = len(needed), len(xy)
@@ -128,7 +128,7 @@ def _near_enough(
     return admitted
 
 
-def _relevance(words: Vocabulary, entries: Said, n_rows: int, n_groups: int) -> Floats:
+def _relevance(words: GroupWords, entries: SaidWords, n_rows: int, n_groups: int) -> Floats:
     """The most that each group can find in each message, and more than 0 where a word is shared."""
     counts = np.diff(words.starts)[entries.key]
     entry, place = owners_of(counts), places_of(words.starts[entries.key], counts)

@@ -11,29 +11,29 @@ from skyband.ranges.kernels.message import FARTHEST
 
 
 @dataclass(slots=True, eq=False)
-class Part:
+class ZonePart:
     """A box of space: a zone, or what was split at `value` in dimension `dim` into two halves."""
 
     low: Floats
     high: Floats
     turn: int
     depth: int
-    parent: "Part | None"
+    parent: "ZonePart | None"
     zone: int
     dim: int = LEAF
     value: float = 0.0
-    halves: "tuple[Part, ...]" = ()
+    halves: "tuple[ZonePart, ...]" = ()
 
     def split(self, dim: int, value: float, zones: tuple[int, int]) -> None:
         """Become two zones with these numbers."""
         halves = [
-            Part(self.low.copy(), self.high.copy(), (dim + 1) % len(self.low), self.depth + 1, self, zone)
+            ZonePart(self.low.copy(), self.high.copy(), (dim + 1) % len(self.low), self.depth + 1, self, zone)
             for zone in zones
         ]
         halves[0].high[dim] = halves[1].low[dim] = value
         self.dim, self.value, self.halves, self.zone = dim, value, tuple(halves), LEAF
 
-    def walk(self) -> "Iterator[Part]":
+    def walk(self) -> "Iterator[ZonePart]":
         """This part and all within, each before its halves."""
         todo = [self]
         while todo:
@@ -41,7 +41,7 @@ class Part:
             yield part
             todo += part.halves
 
-    def pairs(self) -> "Iterator[Part]":
+    def pairs(self) -> "Iterator[ZonePart]":
         """The parts within whose halves are zones both."""
         return (part for part in self.walk() if part.halves and not any(half.halves for half in part.halves))
 
@@ -67,7 +67,7 @@ def median_cut(points: Floats, rows: Int64s, turn: int) -> tuple[int, float] | N
     return None
 
 
-def middle_cut(part: Part) -> tuple[int, float] | None:
+def middle_cut(part: ZonePart) -> tuple[int, float] | None:
     """The dimension whose turn it is, or the next that is wide enough, and some number within."""
     for dim in ((part.turn + i) % len(part.low) for i in range(len(part.low))):
         low, high = float(part.low[dim]), float(part.high[dim])

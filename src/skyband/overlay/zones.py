@@ -12,7 +12,7 @@ import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
 from skyband.overlay.kernels.zone import LEAF, Borders, Splits, check_zones, find_neighbours, find_zones
-from skyband.overlay.part import Part, median_cut, middle_cut
+from skyband.overlay.part import ZonePart, median_cut, middle_cut
 from skyband.ranges.kernels.message import FARTHEST
 
 
@@ -32,8 +32,8 @@ class Zones:
         self.dims = points.shape[1]
         points = self._checked(points)
         self.centre = self._checked(_middle(points) if centre is None else np.asarray(centre, np.float64)[None])[0]
-        self._root = Part(np.full(self.dims, -np.inf), np.full(self.dims, np.inf), 0, 0, None, 0)
-        self._parts: list[Part | None] = [self._root]
+        self._root = ZonePart(np.full(self.dims, -np.inf), np.full(self.dims, np.inf), 0, 0, None, 0)
+        self._parts: list[ZonePart | None] = [self._root]
         self.counts = np.array([len(points)])
         self._splits: Splits | None = None
         self._borders: Borders | None = None
@@ -132,7 +132,7 @@ class Zones:
         for zone, part in enumerate(self._parts):
             assert part.zone == zone if part is not None else self.counts[zone] == 0
 
-    def _part(self, zone: int) -> Part:
+    def _part(self, zone: int) -> ZonePart:
         part = self._parts[zone] if 0 <= zone < len(self._parts) else None
         if part is None:
             raise ValueError(f"There is no zone {zone}.")
@@ -199,7 +199,7 @@ class Zones:
         self.counts = np.append(self.counts, 0)
         return len(self._parts) - 1
 
-    def _merge(self, part: Part, zone: int) -> None:
+    def _merge(self, part: ZonePart, zone: int) -> None:
         part.turn, part.dim, part.halves, part.zone = part.dim, LEAF, (), zone
         self._parts[zone] = part
 

@@ -13,13 +13,13 @@ from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.growth import grown
 from skyband.kernels.room import ample, initial, pauses
 from skyband.kernels.sort_keys import float_keys
-from skyband.ranges.kernels.batch import Batch, News, expose, make_views, tell
+from skyband.ranges.kernels.batch import News, UpdateBatch, expose, make_views, tell
 from skyband.ranges.kernels.events import Changes, hang, make_progress
 from skyband.ranges.kernels.message import GONE, Messages
 from skyband.ranges.kernels.paint import Audience, Exposed, Servers, make_exposed
 from skyband.ranges.kernels.range_scan import ObjectChanges
-from skyband.ranges.painter import Groups, Objects
-from skyband.ranges.server import Plan, Server, Shelf
+from skyband.ranges.painter import Objects, SubscriberGroups
+from skyband.ranges.server import PaintPlan, Server, ServerObjects
 
 # Pairs of a group and an object that there is room for at first.
 ROOM = 1024
@@ -56,11 +56,11 @@ class Net(NamedTuple):
 class BatchServer(Server):
     """Paint-Batch over Paint-Dense or Paint-Sparse: the paper's steps, with regions and an order of our own."""
 
-    def __init__(self, objects: Objects, groups: Groups, plan: Plan) -> None:
+    def __init__(self, objects: Objects, groups: SubscriberGroups, plan: PaintPlan) -> None:
         if plan.algorithm == "unicast":
             raise ValueError("Unicast goes change by change, and has no form for batches.")
         self._views = make_views(1)
-        self._before = Shelf(plan.servers)
+        self._before = ServerObjects(plan.servers)
         self._x, self._y, self._old_key = np.zeros(0), np.zeros(0), np.zeros(0, np.int64)
         self._alive = np.zeros(0, np.bool_)
         self._exposed = make_exposed(initial(ROOM))
@@ -117,14 +117,14 @@ class BatchServer(Server):
         yield from self._tell(self._news(net, lowered, exposed, servers, audience), servers, audience)
         self._hang(self._before, self._servers_before(), self._all_changes(net))
 
-    def _lowered(self, net: Net) -> Batch:
+    def _lowered(self, net: Net) -> UpdateBatch:
         """What ranks lower or goes, in descending order; what moves goes too, under a number of its own."""
         low, moved, n = net.lowered, net.moved, self.objects.n
         slots = np.concatenate([net.object[low], n + np.arange(len(moved))])
         known, event = (np.concatenate([part[low], part[moved]]) for part in (net.object, net.event))
         new = np.concatenate([net.y[low], np.full(len(moved), GONE)])
         order = np.lexsort((-self.objects.tie[known], -new))
-        return Batch(slots[order], known[order], event[order], self.objects.y[known][order], new[order])
+        return UpdateBatch(slots[order], known[order], event[order], self.objects.y[known][order], new[order])
 
     def _make_shadows(self, moved: Int64s) -> None:
         """Have places beyond the objects for some of them where they were before they moved."""
@@ -149,7 +149,7 @@ class BatchServer(Server):
         tie = self.objects.tie
         return Servers(self._before.boxes.trees, self._before.fence, self._x, self._y, self._alive, tie, self._old_key)
 
-    def _hang(self, shelf: Shelf, servers: Servers, changes: Changes) -> None:
+    def _hang(self, shelf: ServerObjects, servers: Servers, changes: Changes) -> None:
         progress = make_progress()
 
         def work() -> bool:
@@ -159,7 +159,7 @@ class BatchServer(Server):
         for _ in pauses(work, lambda: (int(progress.at[0]),)):
             shelf.boxes.grow(1 + self.plan.servers)
 
-    def _expose(self, lowered: Batch, servers: Servers, audience: Audience) -> Int64s:
+    def _expose(self, lowered: UpdateBatch, servers: Servers, audience: Audience) -> Int64s:
         """Apply what ranks lower; the pairs of a group and an object that this exposes, in order."""
         progress, easel, nothing = make_progress(), self._easel, self._outbox.messages
         self._exposed.length[0] = 0
@@ -171,7 +171,7 @@ class BatchServer(Server):
             self._exposed = roomier(self._exposed, needed)
         return np.unique(self._exposed.pair[: int(self._exposed.length[0])])
 
-    def _news(self, net: Net, lowered: Batch, exposed: Int64s, servers: Servers, audience: Audience) -> News:
+    def _news(self, net: Net, lowered: UpdateBatch, exposed: Int64s, servers: Servers, audience: Audience) -> News:
         object = exposed % len(servers.y)
         unchanged = (object < self.objects.n) & ~np.isin(object, net.object)
         first, end = (

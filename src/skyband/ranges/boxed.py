@@ -7,7 +7,7 @@ from skyband.kernels.sort_keys import curve_keys
 from skyband.ranges.boxes import Boxes, extent_of
 from skyband.ranges.kernels.orthant import make_bench, paint_boxes
 from skyband.ranges.kernels.paint import Style, Update
-from skyband.ranges.painter import Groups, Objects
+from skyband.ranges.painter import Objects, SubscriberGroups
 from skyband.ranges.single import OneByOne
 
 
@@ -26,7 +26,7 @@ class Ground(Boxes):
 class Boxed(OneByOne):
     """Cuts the orthant of a changed object into boxes of subscriptions that are told the same; always exact."""
 
-    def __init__(self, objects: Objects, groups: Groups) -> None:
+    def __init__(self, objects: Objects, groups: SubscriberGroups) -> None:
         self._bench = make_bench(64, 1, objects.dims)
         super().__init__(objects, groups)
 

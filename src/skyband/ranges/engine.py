@@ -17,10 +17,10 @@ from skyband.ranges.kernels.message import Messages
 from skyband.ranges.kernels.range_scan import ObjectChanges
 from skyband.ranges.kernels.subscriber_rows import keep_in_time
 from skyband.ranges.naive import Unicast
-from skyband.ranges.painter import Groups, Objects, Painter
+from skyband.ranges.painter import Objects, Painter, SubscriberGroups
 from skyband.ranges.rows import Publications, Subscriptions
 from skyband.ranges.scan import Known
-from skyband.ranges.server import Algorithm, Plan, Server
+from skyband.ranges.server import Algorithm, PaintPlan, Server
 from skyband.ranges.subscribers import Subscribers
 from skyband.ranges.wire import message_schema, message_table
 from skyband.table import LARGEST_K, Parsed, Reject, change_schema, ranking_schema, shorten
@@ -40,7 +40,7 @@ class Notified(NamedTuple):
     changes: pa.Table
 
 
-def check_plan(plan: Plan, shape: Shape, dims: int) -> None:
+def check_plan(plan: PaintPlan, shape: Shape, dims: int) -> None:
     """Raise a ValueError for what there is no painter for."""
     if shape == "1.5" and dims != 2:
         raise ValueError(f"Subscriptions of the shape 1.5 have two dimensions, not {dims}.")
@@ -115,7 +115,7 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         self._ks = check_integers("ks", ks, 1, LARGEST_K)
         if self._ks and algorithm != "dense":
             raise ValueError(f"Only the algorithm dense is told the ks to paint for, not {algorithm}.")
-        self._plan = Plan(algorithm, epsilon, servers, sketch)
+        self._plan = PaintPlan(algorithm, epsilon, servers, sketch)
         self._shape = shape
         self._batch = check_flag("batch", batch)
         self._lexicon = Lexicon()
@@ -130,7 +130,7 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         """Everything that depends on the number of dimensions, with nothing in it."""
         check_plan(self._plan, self._shape, dims)
         self._objects = Objects(dims)
-        self._groups = Groups(dims, self._ks)
+        self._groups = SubscriberGroups(dims, self._ks)
         self._subscribers = Subscribers(self._groups)
         self._painter = self._make_painter()
 

@@ -4,8 +4,8 @@ from skyband.kernels.array import Floats, Int64s
 from skyband.ranges.boxes import Boxes
 from skyband.ranges.kernels.paint import Style, Update
 from skyband.ranges.kernels.polygon import make_easel, paint_slabs
-from skyband.ranges.painter import Groups, Objects
-from skyband.ranges.server import Plan, lowest_rank
+from skyband.ranges.painter import Objects, SubscriberGroups
+from skyband.ranges.server import PaintPlan, lowest_rank
 from skyband.ranges.single import OneByOne
 
 
@@ -15,7 +15,7 @@ class Sloped(OneByOne):
     Subscriptions with a lower end in the second dimension are told nothing: with any of those it takes `Boxed`.
     """
 
-    def __init__(self, objects: Objects, groups: Groups, plan: Plan) -> None:
+    def __init__(self, objects: Objects, groups: SubscriberGroups, plan: PaintPlan) -> None:
         self.plan = plan
         self._easel = make_easel(32, 1)
         super().__init__(objects, groups)

@@ -15,7 +15,7 @@ import numpy as np
 from skyband.kernels.array import Floats, Int64s
 from skyband.ranges.kernels.message import GONE, Messages, above, below, make_messages
 from skyband.ranges.kernels.range_scan import ObjectChanges
-from skyband.ranges.painter import Groups, Objects
+from skyband.ranges.painter import Objects, SubscriberGroups
 
 Corner = tuple[float, ...]
 Box = tuple[Corner, Corner]
@@ -41,7 +41,7 @@ class Change(NamedTuple):
 class EventByEvent(ABC):
     """Takes changes one at a time; an object that moves is deleted at the old place and inserted at the new one."""
 
-    def __init__(self, objects: Objects, groups: Groups) -> None:
+    def __init__(self, objects: Objects, groups: SubscriberGroups) -> None:
         self.objects = objects
         self.groups = groups
         self._costs: Counter[str] = Counter()
@@ -189,7 +189,7 @@ class Unicast(EventByEvent):
     As a message goes to a range, several subscriptions with the same range get each other's messages too.
     """
 
-    def __init__(self, objects: Objects, groups: Groups) -> None:
+    def __init__(self, objects: Objects, groups: SubscriberGroups) -> None:
         super().__init__(objects, groups)
         self._points: dict[int, dict[int, Floats]] = {}
 

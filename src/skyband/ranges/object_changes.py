@@ -21,7 +21,7 @@ class Draws(NamedTuple):
     places: Floats
 
 
-class Objects:
+class LiveObjects:
     """The objects as they are now, and how an event changes one."""
 
     def __init__(

@@ -12,7 +12,7 @@ from skyband.ranges.rows import Publications, Subscriptions
 from skyband.topk.answer import Answer, Member, change_table, differences, ranking_table
 
 
-class Question(NamedTuple):
+class RangeQuestion(NamedTuple):
     """The k lowest objects between lo and hi, both included, in every dimension."""
 
     k: int
@@ -38,7 +38,7 @@ class RangesOracle(Engine[Subscriptions, Publications]):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._questions: dict[Id, Question] = {}
+        self._questions: dict[Id, RangeQuestion] = {}
         self._answers: dict[Id, Answer] = {}
         self._objects: dict[Id, Object] = {}
 
@@ -52,7 +52,7 @@ class RangesOracle(Engine[Subscriptions, Publications]):
     def _subscribe(self, rows: Subscriptions) -> pa.Table:
         ids = rows.ids.to_pylist()
         for i, id in enumerate(ids):
-            self._questions[id] = Question(int(rows.k[i]), rows.lo[i].tolist(), rows.hi[i].tolist())
+            self._questions[id] = RangeQuestion(int(rows.k[i]), rows.lo[i].tolist(), rows.hi[i].tolist())
             self._answers[id] = Answer()
         return self._changes([row for id in ids for row in self._tell(id)])
 
@@ -105,7 +105,7 @@ class RangesOracle(Engine[Subscriptions, Publications]):
     def _tell(self, id: Id) -> list[dict[str, Any]]:
         return differences(id, self._answers[id], self._lowest(self._questions[id]), self.now)
 
-    def _lowest(self, question: Question) -> list[Member]:
+    def _lowest(self, question: RangeQuestion) -> list[Member]:
         inside = [
             Member(id, object.y)
             for id, object in self._objects.items()
@@ -152,7 +152,7 @@ class RangesOracle(Engine[Subscriptions, Publications]):
         for row in tables["objects"].to_pylist():
             self._objects[row["id"]] = Object(row["ts"], row["x"], row["y"])
         for row in tables["subscriptions"].to_pylist():
-            self._questions[row["id"]] = Question(row["k"], row["lo"], row["hi"])
+            self._questions[row["id"]] = RangeQuestion(row["k"], row["lo"], row["hi"])
             self._answers[row["id"]] = Answer(self._lowest(self._questions[row["id"]]))
         for row in tables["delivered"].to_pylist():
             self._answers[row["subscription"]].delivered.add(row["publication"])

@@ -48,7 +48,7 @@ class Objects:
         self.tie = grown(self.tie, n)
 
 
-class Groups:
+class SubscriberGroups:
     """The points of subscriptions, a tree of them for every k; the number of a group is that of its tree.
 
     A group that became empty is given to another k when one is needed. Groups of `ks` are in use with nobody in them,

@@ -14,13 +14,13 @@ from skyband.kernels.id_order import labels
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.room import pauses
 from skyband.kernels.slots import BLOCK
-from skyband.ranges.kernels.range_scan import Inside, ObjectChanges, Objects, Ranges, search_rows, sweep
+from skyband.ranges.kernels.range_scan import Inside, ObjectChanges, Ranges, ScanObjects, search_rows, sweep
 from skyband.ranges.rows import Publications, Subscriptions
 from skyband.table import change_schema, ranking_schema
 from skyband.topk.delivery_memory import DeliveryMemory
 from skyband.topk.kernels.buffer import Stamps, check_row
 from skyband.topk.roster import Deliveries
-from skyband.topk.scan_rows import Rows
+from skyband.topk.scan_rows import ScanRows
 
 
 class Known(NamedTuple):
@@ -47,11 +47,11 @@ class RangesScan(Engine[Subscriptions, Publications]):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._rows = Rows()
+        self._rows = ScanRows()
         self._change_log = DeliveryMemory(self._rows)
         self._ids = IdMap()
         self._ts = np.zeros(0, np.int64)
-        self._objects = Objects(np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.bool_), np.zeros(0, np.int64))
+        self._objects = ScanObjects(np.zeros((0, 0)), np.zeros(0), np.zeros(0, np.bool_), np.zeros(0, np.int64))
         nothing, flags = np.zeros((0, 0, BLOCK)), np.zeros(BLOCK, np.bool_)
         self._ranges = Ranges(nothing, nothing, np.zeros((0, BLOCK)), np.zeros((0, BLOCK), np.bool_))
         self._scratch = Inside(
@@ -237,7 +237,7 @@ class RangesScan(Engine[Subscriptions, Publications]):
             known = unpack(Known, tables["objects"])
             self._ids.add(known.ids, np.arange(len(known.ids), dtype=np.int64))
             self._ts = known.ts
-            self._objects = Objects(
+            self._objects = ScanObjects(
                 np.ascontiguousarray(known.x.T), known.y, known.alive.astype(np.bool_), labels(known.ids)
             )
             self._scratch = self._scratch._replace(x=np.zeros(known.x.shape[1]))

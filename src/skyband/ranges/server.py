@@ -23,9 +23,9 @@ from skyband.ranges.kernels.events import (
 from skyband.ranges.kernels.message import Messages
 from skyband.ranges.kernels.paint import COUNTS, Audience, Servers, make_easel, make_exposed
 from skyband.ranges.kernels.range_scan import ObjectChanges
-from skyband.ranges.kernels.unicast import Inquiry
+from skyband.ranges.kernels.unicast import UnicastSpace
 from skyband.ranges.outbox import Outbox
-from skyband.ranges.painter import Groups, Objects
+from skyband.ranges.painter import Objects, SubscriberGroups
 from skyband.ranges.sketch import Sketches
 
 Algorithm = Literal["sparse", "dense", "unicast"]
@@ -34,7 +34,7 @@ Algorithm = Literal["sparse", "dense", "unicast"]
 GROWTH = 4
 
 
-class Plan(NamedTuple):
+class PaintPlan(NamedTuple):
     """How to paint: by which algorithm, how coarsely, by how many servers, with how many rectangles for a sketch."""
 
     algorithm: Algorithm = "sparse"
@@ -48,7 +48,7 @@ def lowest_rank(k: int, epsilon: float) -> int:
     return k + max(1, int(np.ceil(epsilon * k - 1e-9))) - 1
 
 
-class Shelf:
+class ServerObjects:
     """Objects by x and y, divided among servers along x.
 
     `fence[s]` is where the objects of server s begin; the first begins at minus infinity.
@@ -83,11 +83,11 @@ class Shelf:
 class Server:
     """Paint-Dense, Paint-Sparse and Unicast, one change after another."""
 
-    def __init__(self, objects: Objects, groups: Groups, plan: Plan) -> None:
+    def __init__(self, objects: Objects, groups: SubscriberGroups, plan: PaintPlan) -> None:
         self.objects = objects
         self.groups = groups
         self.plan = plan
-        self._shelf = Shelf(plan.servers)
+        self._shelf = ServerObjects(plan.servers)
         self._key = np.zeros(0, np.int64)
         self._easel = make_easel(1)
         self._outbox = Outbox(1)
@@ -110,7 +110,7 @@ class Server:
         self._know_keys()
         self._key[alive] = float_keys(self.objects.x[alive, 0])
 
-    def _fill_shelf(self, shelf: Shelf) -> Int64s:
+    def _fill_shelf(self, shelf: ServerObjects) -> Int64s:
         alive = np.flatnonzero(self.objects.alive[: self.objects.n])
         shelf.fill(alive, self.objects.x[alive, 0], self.objects.y[alive])
         return alive
@@ -136,7 +136,7 @@ class Server:
         self._make_ready(changes)
         given = self._changes(changes)
         progress = make_progress()
-        inquiry = Inquiry(self._points, self._reported, make_exposed(0))
+        inquiry = UnicastSpace(self._points, self._reported, make_exposed(0))
         missing = DONE
 
         def go_on() -> bool:

@@ -17,7 +17,7 @@ from skyband.ranges.kernels.message_boxes import COUNTS
 from skyband.ranges.kernels.paint import Update
 from skyband.ranges.kernels.range_scan import ObjectChanges
 from skyband.ranges.outbox import Outbox
-from skyband.ranges.painter import Groups, Objects
+from skyband.ranges.painter import Objects, SubscriberGroups
 
 
 class OneByOne(ABC):
@@ -26,7 +26,7 @@ class OneByOne(ABC):
     A change of x is a departure and an arrival, each with its own messages; a change that changes nothing has none.
     """
 
-    def __init__(self, objects: Objects, groups: Groups) -> None:
+    def __init__(self, objects: Objects, groups: SubscriberGroups) -> None:
         self.objects = objects
         self.groups = groups
         self._key = np.zeros(0, np.int64)

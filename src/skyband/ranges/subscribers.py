@@ -14,7 +14,7 @@ from skyband.kernels.object_ids import Lexicon
 from skyband.kernels.room import pauses, stops
 from skyband.kernels.sort_keys import curve_keys
 from skyband.ranges.boxes import extent_of
-from skyband.ranges.kernels.deliveries import Deliveries
+from skyband.ranges.kernels.deliveries import DeliveryPairs
 from skyband.ranges.kernels.lowest import fill_rows, sort_objects
 from skyband.ranges.kernels.message import Messages, points_of
 from skyband.ranges.kernels.range_scan import ObjectChanges
@@ -29,12 +29,12 @@ from skyband.ranges.kernels.subscriber_rows import (
     receive,
     tell_rows,
 )
-from skyband.ranges.painter import Groups, Objects
+from skyband.ranges.painter import Objects, SubscriberGroups
 from skyband.ranges.wire import read_messages
 from skyband.table import Rejected, Settings, Source, ranking_schema, read_table
 from skyband.topk.change_log import ChangeLog
 from skyband.topk.kernels.buffer import Stamps, check_row
-from skyband.topk.scan_rows import Reserve, Rows
+from skyband.topk.scan_rows import Reserve, ScanRows
 
 # For fewer new subscriptions than this, sorting the objects in their ranges is faster than sorting all of them.
 FEW = 16
@@ -42,7 +42,7 @@ FEW = 16
 ROOM = 1 << 16
 
 
-class Part(NamedTuple):
+class GroupPart(NamedTuple):
     """Subscriptions of one group."""
 
     slots: Int64s
@@ -56,11 +56,11 @@ class Subscribers:
     `label` is by object, larger for the better one among equal y; those who call hand in the one that is valid then.
     """
 
-    def __init__(self, groups: Groups) -> None:
+    def __init__(self, groups: SubscriberGroups) -> None:
         self.groups = groups
-        self.rows = Rows(Reserve(1, 0))
+        self.rows = ScanRows(Reserve(1, 0))
         self.change_log = ChangeLog(self.rows, ROOM)
-        self.deliveries = Deliveries()
+        self.deliveries = DeliveryPairs()
         self.points = np.zeros((0, groups.points.dims))
         self._inbox = make_inbox()
 
@@ -100,12 +100,12 @@ class Subscribers:
         turns[slots] = np.sort(turns[slots])
         return slots
 
-    def parts(self, slots: Int64s) -> Iterator[Part]:
+    def parts(self, slots: Int64s) -> Iterator[GroupPart]:
         """These subscriptions group by group."""
         ks = self.rows.buffers.k[slots]
         for k in np.unique(ks).tolist():
             chosen = slots[ks == k]
-            yield Part(chosen, self.groups.of(k), self.points[chosen])
+            yield GroupPart(chosen, self.groups.of(k), self.points[chosen])
 
     def remove(self, slots: Int64s) -> None:
         """Give up slots, which are in no group any more."""
@@ -215,7 +215,7 @@ class SubscriberTable:
         self.counters = {"received": 0, "discarded": 0}
         self._dims = rows.lo.shape[1]
         self._objects = Lexicon()
-        self._subscribers = Subscribers(Groups(self._dims))
+        self._subscribers = Subscribers(SubscriberGroups(self._dims))
         slots = self._subscribers.add(rows.ids, rows.k, rows.lo, rows.hi)
         for part in self._subscribers.parts(slots):
             self._subscribers.groups.points.add(part.group, part.slots, part.points)

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.kernels.array import Floats, Int64s
-from skyband.ranges.object_changes import Draws, Heights, Objects, drift, jump
+from skyband.ranges.object_changes import Draws, Heights, LiveObjects, drift, jump
 from skyband.ranges.placement import draw_boxes, place_objects, replace_objects
 from skyband.workload.clock import Clock
 from skyband.workload.option import Timed, option
 from skyband.workload.recipe import Recipe
-from skyband.workload.seed import Chunk, Part, chunks, generator
+from skyband.workload.seed import Chunk, Purpose, chunks, generator
 from skyband.workload.table import Workload, batches, coordinates, ids, repeated, workload
 
 
@@ -84,9 +84,9 @@ def stream(options: Options, batch: int) -> Iterator[pa.Table]:
 def subscriptions(options: Options) -> pa.Table:
     """The subscriptions: doubles in one dimension, lists in two."""
     n_rows = options.n_subscriptions
-    places = place_objects(generator(options.seed, Part.OBJECTS), options.n_objects, options.dims, options.objects)
+    places = place_objects(generator(options.seed, Purpose.OBJECTS), options.n_objects, options.dims, options.objects)
     low, high = draw_boxes(
-        generator(options.seed, Part.SUBSCRIPTIONS), n_rows, options.data, places, options.cluster_width
+        generator(options.seed, Purpose.SUBSCRIPTIONS), n_rows, options.data, places, options.cluster_width
     )
     columns = {"id": ids(options, "s", np.arange(n_rows)), "k": repeated(options.k, n_rows)}
     return pa.table(columns | {"lo": coordinates(low), "hi": coordinates(high)})
@@ -94,7 +94,7 @@ def subscriptions(options: Options) -> pa.Table:
 
 def _publications(options: Options) -> Iterator[pa.Table]:
     clock = Clock(options)
-    random = generator(options.seed, Part.OBJECTS)
+    random = generator(options.seed, Purpose.OBJECTS)
     places = place_objects(random, options.n_objects, options.dims, options.objects)
     heights: Heights = random.random(options.n_objects).tolist()
     inserts = list(chunks(options.n_objects))
@@ -102,7 +102,7 @@ def _publications(options: Options) -> Iterator[pa.Table]:
         rows = slice(chunk.start, chunk.start + chunk.size)
         yield _table(options, clock, chunk, np.arange(options.n_objects)[rows], places[rows], heights[rows])
     change = drift if options.change == "gaussian" else jump
-    objects = Objects(places, heights, options.delete_share, options.move_share, change)
+    objects = LiveObjects(places, heights, options.delete_share, options.move_share, change)
     for chunk in chunks(options.n_events):
         draws = _draws(options, chunk)
         later = Chunk(len(inserts) + chunk.number, options.n_objects + chunk.start, chunk.size)
@@ -110,7 +110,7 @@ def _publications(options: Options) -> Iterator[pa.Table]:
 
 
 def _draws(options: Options, chunk: Chunk) -> Draws:
-    random, size = generator(options.seed, Part.PUBLICATIONS, chunk.number), chunk.size
+    random, size = generator(options.seed, Purpose.PUBLICATIONS, chunk.number), chunk.size
     chosen = random.integers(0, options.n_objects, size)
     kinds, steps, fresh = random.random((3, size))
     if options.change == "gaussian":

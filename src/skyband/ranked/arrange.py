@@ -17,7 +17,15 @@ from skyband.kernels.array import Int32s, Int64s
 from skyband.kernels.ragged import offsets_of
 from skyband.ranked.kernels.arrangement import arrange_steps
 from skyband.ranked.kernels.bits import Bits, make_bits
-from skyband.ranked.kernels.constraint import Graph, Spans, constrain, make_blocks, make_graph, make_spans, rank_ends
+from skyband.ranked.kernels.constraint import (
+    Graph,
+    IntervalPositions,
+    constrain,
+    make_blocks,
+    make_graph,
+    make_spans,
+    rank_ends,
+)
 from skyband.ranked.kernels.parts import Parts
 from skyband.ranked.kernels.radix import (
     DIGITS,
@@ -152,7 +160,7 @@ def _sort_ends(ends: Int64s, scored: Scored) -> Steps[Deck]:
     return (yield from _gather(deck, dims, scored.start))
 
 
-def _constrain(start: Int64s, lows: Deck, highs: Deck) -> Steps[tuple[Spans, Graph, Bits]]:
+def _constrain(start: Int64s, lows: Deck, highs: Deck) -> Steps[tuple[IntervalPositions, Graph, Bits]]:
     """The constraint graph, and which intervals may come first."""
     n = len(lows.item)
     spans, blocks, graph, ready = make_spans(n), make_blocks(n), make_graph(n), make_bits(n)
@@ -166,7 +174,7 @@ def _constrain(start: Int64s, lows: Deck, highs: Deck) -> Steps[tuple[Spans, Gra
     return spans, graph, ready
 
 
-def _place(graph: Graph, spans: Spans, by_left: Int32s, ready: Bits) -> Steps[Int32s]:
+def _place(graph: Graph, spans: IntervalPositions, by_left: Int32s, ready: Bits) -> Steps[Int32s]:
     placed, state = np.empty(len(by_left), np.int32), np.zeros(3, np.int64)
     while arrange_steps(graph, spans, by_left, SLICE, state, ready, placed):
         yield

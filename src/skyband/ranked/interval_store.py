@@ -10,7 +10,16 @@ from skyband.kernels.heap import make_heap
 from skyband.kernels.ragged import offsets_of, places_of, starts_of
 from skyband.kernels.slots import BLOCK
 from skyband.ranked.kernels.fitting import FLAT, SUM, Rule
-from skyband.ranked.kernels.interval_scan import Events, Found, Intervals, Spans, Standing, Tally, sift, stab
+from skyband.ranked.kernels.interval_scan import (
+    BestSlots,
+    Events,
+    Intervals,
+    PartSpans,
+    ScoreTally,
+    Standing,
+    sift,
+    stab,
+)
 from skyband.ranked.kernels.parts import HI, KEY, LO, OWNER, Parts
 from skyband.ranked.part import Flat
 from skyband.ranked.rows import Subscriptions
@@ -19,7 +28,7 @@ from skyband.ranked.rows import Subscriptions
 MOST_DIMS = 16
 
 
-class Asking(ABC):
+class IntervalStore(ABC):
     """The parts of every slot, and the search for the best slots."""
 
     @abstractmethod
@@ -35,7 +44,7 @@ class Asking(ABC):
         """What slots ask for."""
 
     @abstractmethod
-    def search(self, events: Events, n_slots: int, standing: Standing, found: Found) -> None:
+    def search(self, events: Events, n_slots: int, standing: Standing, found: BestSlots) -> None:
         """The best slots for each event."""
 
     @property
@@ -43,14 +52,14 @@ class Asking(ABC):
     def n_bytes(self) -> int: ...
 
 
-def asking(rule: Rule, dims: int) -> Asking:
+def asking(rule: Rule, dims: int) -> IntervalStore:
     """The way to keep parts that suits the rule."""
     if rule.fit == FLAT and rule.combination == SUM and dims <= MOST_DIMS:
-        return Blocks(dims, rule.inside)
-    return Pool(rule)
+        return IntervalBlocks(dims, rule.inside)
+    return PartPool(rule)
 
 
-class Blocks(Asking):
+class IntervalBlocks(IntervalStore):
     """Intervals in blocks, for sums of whole weights."""
 
     def __init__(self, dims: int, inside: bool) -> None:
@@ -76,8 +85,8 @@ class Blocks(Asking):
         dim = np.nonzero(asked)[1].astype(np.int32)
         return Flat(offsets_of(asked.sum(axis=1)), dim, lo[asked], hi[asked], weight[asked])
 
-    def search(self, events: Events, n_slots: int, standing: Standing, found: Found) -> None:
-        heap, tally = make_heap(int(events.k.max())), Tally(np.zeros(BLOCK), np.zeros(BLOCK, np.int64))
+    def search(self, events: Events, n_slots: int, standing: Standing, found: BestSlots) -> None:
+        heap, tally = make_heap(int(events.k.max())), ScoreTally(np.zeros(BLOCK), np.zeros(BLOCK, np.int64))
         stab(events, self._inside, self._intervals, n_slots // BLOCK, standing, heap, tally, found)
 
     @property
@@ -85,14 +94,14 @@ class Blocks(Asking):
         return sum(array.nbytes for array in self._intervals)
 
 
-class Pool(Asking):
+class PartPool(IntervalStore):
     """Parts end to end, for any rule; room that was given up is found again when the pool is full."""
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
         self._end = 0
         self._parts = Parts(np.zeros((0, 4)), np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64))
-        self._spans = Spans(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self._spans = PartSpans(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def put(self, slots: Int64s, n_slots: int, rows: Subscriptions) -> None:
         self._spans = grown_all(self._spans, n_slots)
@@ -135,8 +144,8 @@ class Pool(Asking):
         offsets = offsets_of(self._spans.n_parts[slots])
         return Flat(offsets, dim[places], fact[places, LO], fact[places, HI], weight[places])
 
-    def search(self, events: Events, n_slots: int, standing: Standing, found: Found) -> None:
-        spans = Spans(self._spans.first[:n_slots], self._spans.n_parts[:n_slots])
+    def search(self, events: Events, n_slots: int, standing: Standing, found: BestSlots) -> None:
+        spans = PartSpans(self._spans.first[:n_slots], self._spans.n_parts[:n_slots])
         sift(events, self._rule, self._parts, spans, standing, make_heap(int(events.k.max())), found)
 
     @property

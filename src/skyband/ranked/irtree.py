@@ -9,7 +9,7 @@ from skyband.kernels.simd import BLOCK_ENDS, images
 from skyband.ranked.kernels.irblock import RESERVE
 from skyband.ranked.kernels.irbuild import clear_all, n_nodes_at_most, n_units_at_most, plant_all
 from skyband.ranked.kernels.ircheck import check_tree
-from skyband.ranked.kernels.irdesk import Desk, make_desk
+from skyband.ranked.kernels.irdesk import IrWorkspace, make_desk
 from skyband.ranked.kernels.irtree import (
     DEPTH,
     FIRST_UNIT,
@@ -24,7 +24,7 @@ from skyband.ranked.kernels.irtree import (
     TALLEST,
     UNIT,
     WANTED,
-    Blocks,
+    IrBlocks,
     IrTree,
 )
 from skyband.ranked.kernels.irupdate import insert_parts, remove_parts
@@ -80,7 +80,7 @@ class IrForest:
         desk.items.part[:] = desk.items.part[_order(parts, desk.items.part)]
         self._build(parts, desk)
 
-    def _build(self, parts: Parts, desk: Desk) -> None:
+    def _build(self, parts: Parts, desk: IrWorkspace) -> None:
         held = desk.items.part
         dims, n = parts.dim[held], len(held)
         n_dims = max(self.n_dims, int(dims.max(initial=-1)) + 1)
@@ -158,7 +158,7 @@ def _make_tree(n_dims: int, n_units: int, n_nodes: int) -> IrTree:
     part, low, high = (np.empty(n_units * UNIT + BLOCK_ENDS, np.int32) for _ in range(3))
     size, units = np.empty(n_units, np.uint8), np.empty(n_units, np.uint8)
     return IrTree(
-        Blocks(part, low, high, size, units, np.full(ROOMIEST + 1, NONE), np.array([FIRST_UNIT, 0])),
+        IrBlocks(part, low, high, size, units, np.full(ROOMIEST + 1, NONE), np.array([FIRST_UNIT, 0])),
         node=np.empty((n_nodes, N_COLUMNS), np.int32),
         below=np.empty(n_nodes, np.int32),
         root=np.full(n_dims, NONE, np.int32),

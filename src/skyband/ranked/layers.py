@@ -19,7 +19,7 @@ from skyband.ranked.irtree import IrForest
 from skyband.ranked.kernels.getnext import CURSORS, Layers
 from skyband.ranked.kernels.parts import HI, LO, Parts
 from skyband.ranked.packed import PackedForest
-from skyband.ranked.pool import LARGE, NOT_INDEXED, OLD, SMALL, YOUNG, Pool
+from skyband.ranked.pool import LARGE, NOT_INDEXED, OLD, SMALL, YOUNG, OwnerPool
 from skyband.ranked.segmenttree import SegmentForest
 from skyband.table.argument import check_choice
 
@@ -35,7 +35,7 @@ PASSES, SLICE = 40, 8192
 LARGE_PACE = 32
 
 
-class Forest(NamedTuple):
+class StaticIndex(NamedTuple):
     """A static index, and its parts in the order of their keys once interval events have asked for that."""
 
     by_kind: PackedForest | SegmentForest | IntervalForest
@@ -51,7 +51,7 @@ class Merge(NamedTuple):
 
     target: int
     ids: Int32s
-    steps: Generator[None, None, Forest]
+    steps: Generator[None, None, StaticIndex]
 
 
 class LayeredIndex:
@@ -60,7 +60,7 @@ class LayeredIndex:
     Fewer than `delta` changes do not begin a merge.
     """
 
-    def __init__(self, kind: Kind, pool: Pool, n_dims: int, delta: int) -> None:
+    def __init__(self, kind: Kind, pool: OwnerPool, n_dims: int, delta: int) -> None:
         check_choice("index", kind, Kind)
         self.kind = kind
         self.n_dims = n_dims
@@ -174,7 +174,7 @@ class LayeredIndex:
             except StopIteration as end:
                 self._end(self._merge, end.value)
 
-    def _end(self, merge: Merge, forest: Forest) -> None:
+    def _end(self, merge: Merge, forest: StaticIndex) -> None:
         pool = self._pool
         # Parts that died meanwhile are in the new index, and nothing meets them.
         pool.layer[merge.ids] = merge.target
@@ -202,14 +202,14 @@ class LayeredIndex:
         while self._merge is not None:
             self.step()
 
-    def _build(self, parts: Parts, ids: Int32s) -> Generator[None, None, Forest]:
+    def _build(self, parts: Parts, ids: Int32s) -> Generator[None, None, StaticIndex]:
         if self.kind == "segment":
-            forest = Forest(SegmentForest.build(parts, ids, self.n_dims))
+            forest = StaticIndex(SegmentForest.build(parts, ids, self.n_dims))
         elif self.kind == "interval":
-            forest = Forest(IntervalForest.build(parts, ids, self.n_dims))
+            forest = StaticIndex(IntervalForest.build(parts, ids, self.n_dims))
         else:
             order = arrange if self.kind == "sopt" else score_order
-            forest = Forest((yield from PackedForest.packed(parts, (yield from order(parts, ids, self.n_dims)))))
+            forest = StaticIndex((yield from PackedForest.packed(parts, (yield from order(parts, ids, self.n_dims)))))
         if self._wants_keys and self.kind != "r":
             by_key = yield from PackedForest.packed(parts, (yield from score_order(parts, ids, self.n_dims)))
             forest = forest._replace(by_key=by_key)
@@ -257,11 +257,11 @@ def _taken_by(target: int, layer: Int8s) -> Bools:
     return np.asarray((layer == OLD) | (layer == SMALL) | ((layer == LARGE) & (target == LARGE)))
 
 
-def _nothing(kind: Kind, n_dims: int) -> Forest:
+def _nothing(kind: Kind, n_dims: int) -> StaticIndex:
     nothing = Parts(np.zeros((0, 4)), np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64))
     ids = np.zeros(0, np.int32)
     if kind == "segment":
-        return Forest(SegmentForest.build(nothing, ids, n_dims))
+        return StaticIndex(SegmentForest.build(nothing, ids, n_dims))
     if kind == "interval":
-        return Forest(IntervalForest.build(nothing, ids, n_dims))
-    return Forest(finished(PackedForest.packed(nothing, finished(score_order(nothing, ids, n_dims)))))
+        return StaticIndex(IntervalForest.build(nothing, ids, n_dims))
+    return StaticIndex(finished(PackedForest.packed(nothing, finished(score_order(nothing, ids, n_dims)))))

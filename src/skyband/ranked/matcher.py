@@ -16,14 +16,14 @@ from skyband.kernels.ragged import offsets_of, owners_of, places_of
 from skyband.kernels.room import DOUBLINGS, stops
 from skyband.ranked.anchor import Anchors
 from skyband.ranked.kernels.fitting import FLAT, SUM, Rule
-from skyband.ranked.kernels.interval_scan import Events, Found, make_found
+from skyband.ranked.kernels.interval_scan import BestSlots, Events, make_found
 from skyband.ranked.kernels.keys import full_scores
 from skyband.ranked.kernels.parts import Parts, rounded_down, rounded_up
-from skyband.ranked.kernels.ranking import Asked, Scratch, Search, match_events
+from skyband.ranked.kernels.ranking import Owners, RankingSearch, SearchScratch, match_events
 from skyband.ranked.kernels.streams import Streams
-from skyband.ranked.kernels.tiers import BLOCK, N_BLOCKS, Bounds, match_in_tiers
+from skyband.ranked.kernels.tiers import BLOCK, N_BLOCKS, TierBounds, match_in_tiers
 from skyband.ranked.layers import Kind, LayeredIndex
-from skyband.ranked.pool import Pool, Rows
+from skyband.ranked.pool import OwnerPool, PoolRows
 from skyband.ranked.rows import UNLIMITED, Subscriptions
 from skyband.ranked.tiers import TierIndex, planes_of
 from skyband.table.argument import check_choice
@@ -43,7 +43,7 @@ class Made(NamedTuple):
     every event gets (or, in exact matching, the whole score).
     """
 
-    rows: Rows
+    rows: PoolRows
     indexed: Bools
     needed: Int64s
     n_streams: Int64s
@@ -54,7 +54,7 @@ class Matcher:
     """Subscriptions that come, go and change, and what events make of them."""
 
     def __init__(self, rule: Rule, dims: int, index: Kind = "sopt", access: Access = "auto", delta: int = 1024) -> None:
-        self.pool = Pool()
+        self.pool = OwnerPool()
         # The dimension behind the last one holds what every event meets.
         self.layers = LayeredIndex(index, self.pool, dims + 1, delta)
         self.label = np.zeros(0, np.int64)
@@ -140,7 +140,7 @@ class Matcher:
             column[at], column[at_base] = parts, bases
             return column
 
-        made = Rows(
+        made = PoolRows(
             n_parts + based,
             n_parts,
             laid(rows.dim, self.layers.n_dims - 1, np.int32),
@@ -151,7 +151,7 @@ class Matcher:
         )
         return Made(made, laid(chosen, True, np.bool_), needed, n_streams, base_key)
 
-    def match(self, events: Events, sort: bool = True) -> Found:
+    def match(self, events: Events, sort: bool = True) -> BestSlots:
         """The best owners for each event, and their scores; budgets are used up in the order of the events.
 
         Events are looked at in the order of their first values, which is faster, unless told not to `sort`.
@@ -174,7 +174,7 @@ class Matcher:
             self._match(events, order[:0], stamp + n, intervals, heap, found)
         return found
 
-    def _match(self, events: Events, order: Int64s, stamp: int, intervals: bool, heap: Heap, found: Found) -> None:
+    def _match(self, events: Events, order: Int64s, stamp: int, intervals: bool, heap: Heap, found: BestSlots) -> None:
         """Match the events in this order; or, with none, serve those with budgets, in theirs."""
 
         def match_from(done: int) -> int:
@@ -186,18 +186,18 @@ class Matcher:
         for _ in stops(match_from, len(events.k), tries=DOUBLINGS):
             self._room = 2 * self._room + ROOM
 
-    def _match_in_tiers(self, index: TierIndex, events: Events, order: Int64s, found: Found) -> None:
+    def _match_in_tiers(self, index: TierIndex, events: Events, order: Int64s, found: BestSlots) -> None:
         # What holds an event's interval reaches from before its lower end to behind its upper end.
         first, last = (events.high, events.low) if self._rule.inside else (events.low, events.high)
         scratch = np.zeros(N_BLOCKS, np.float32), np.zeros(BLOCK, np.float32)
-        bounds = Bounds(*scratch, rounded_down(first), rounded_up(last))
+        bounds = TierBounds(*scratch, rounded_down(first), rounded_up(last))
         search = self._search(False, make_heap(int(events.k.max(initial=0))))
         match_in_tiers(index.tiers, search, events, order, bounds, found)
         if self._n_budgets:
             match_in_tiers(index.tiers, search, events, order[:0], bounds, found)
         self.work += search.streams.work
 
-    def _search(self, intervals: bool, heap: Heap) -> Search:
+    def _search(self, intervals: bool, heap: Heap) -> RankingSearch:
         pool, parts, n_dims = self.pool, self.parts, self.layers.n_dims
         layers, width = self.layers.view(parts, intervals, self._room)
         counts = (pool.span, pool.needed, pool.budget, self.layers.size)
@@ -211,10 +211,12 @@ class Matcher:
         )
         all_parts = self._rule.exact and not self._anchored
         verify = self._anchored and self._most > 1
-        asked = Asked(
+        asked = Owners(
             *counts, self._least, self._most, all_parts, verify, self._by_total, self._n_budgets > 0, self._even
         )
-        return Search(layers, parts, asked, self._rule, streams, Scratch(heap, self._seen, np.zeros(n_dims)))
+        return RankingSearch(
+            layers, parts, asked, self._rule, streams, SearchScratch(heap, self._seen, np.zeros(n_dims))
+        )
 
     def merge(self) -> None:
         """Take all changes into the static index at once."""

@@ -13,7 +13,7 @@ from skyband.ranked.engine import RankedEngine
 from skyband.ranked.rows import UNLIMITED, Publications, Subscriptions
 
 
-class Part(NamedTuple):
+class OraclePart(NamedTuple):
     """What a subscription asks of one dimension."""
 
     dim: int
@@ -32,7 +32,7 @@ class Value(NamedTuple):
 class Offer:
     """The parts of a subscription, and how often it may still be answered with."""
 
-    def __init__(self, parts: list[Part], budget: int) -> None:
+    def __init__(self, parts: list[OraclePart], budget: int) -> None:
         self.parts = parts
         self.budget = budget
 
@@ -57,7 +57,7 @@ class RankedOracle(RankedEngine):
 
     def _subscribe(self, rows: Subscriptions) -> pa.Table:
         parts = [
-            Part(*numbers)
+            OraclePart(*numbers)
             for numbers in zip(rows.dim.tolist(), rows.lo.tolist(), rows.hi.tolist(), rows.weight.tolist(), strict=True)
         ]
         for i, id in enumerate(rows.ids.to_pylist()):
@@ -92,11 +92,11 @@ class RankedOracle(RankedEngine):
         scored.sort(key=lambda pair: -pair[1])
         return scored[:k]
 
-    def _match(self, parts: list[Part], values: list[Value]) -> bool:
+    def _match(self, parts: list[OraclePart], values: list[Value]) -> bool:
         met = [self._meets(part, values[part.dim]) for part in parts]
         return any(met) if self.matching == "relaxed" else all(met)
 
-    def _meets(self, part: Part, value: Value) -> bool:
+    def _meets(self, part: OraclePart, value: Value) -> bool:
         if part.lo == -math.inf and part.hi == math.inf:
             return True
         # A missing dimension is NaN, of which every comparison is false.
@@ -104,7 +104,7 @@ class RankedOracle(RankedEngine):
             return part.lo <= value.low and value.high <= part.hi
         return part.lo <= value.high and value.low <= part.hi
 
-    def _score(self, parts: list[Part], values: list[Value]) -> float:
+    def _score(self, parts: list[OraclePart], values: list[Value]) -> float:
         given = []
         for part in parts:
             value = values[part.dim]
@@ -119,7 +119,7 @@ class RankedOracle(RankedEngine):
             total += contribution
         return total
 
-    def _factor(self, part: Part, value: Value) -> float:
+    def _factor(self, part: OraclePart, value: Value) -> float:
         lo, hi = part.lo, part.hi
         low, high = value
         if self.fit == "centre" and math.isfinite(lo) and math.isfinite(hi):

@@ -18,7 +18,7 @@ from skyband.ranked.kernels.ranking import SPAN_BITS
 NOT_INDEXED, LARGE, SMALL, OLD, YOUNG = range(5)
 
 
-class Rows(NamedTuple):
+class PoolRows(NamedTuple):
     """Rows to put into the pool, laid end to end by owner: `n_rows` of each, `n_parts` of them parts."""
 
     n_rows: Int64s
@@ -30,7 +30,7 @@ class Rows(NamedTuple):
     weight: Floats
 
 
-class Pool:
+class OwnerPool:
     """Growable arrays by row (`fact`, `dim`, `weight`, `layer`) and by owner (the others)."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Pool:
     def n_bytes(self) -> int:
         return sum(array.nbytes for array in vars(self).values() if isinstance(array, np.ndarray))
 
-    def put(self, owners: Int64s, rows: Rows) -> Int64s:
+    def put(self, owners: Int64s, rows: PoolRows) -> Int64s:
         """Give owners their rows; answers with the places of the rows."""
         self._make_room(int(owners.max(initial=-1)) + 1)
         first = self._take(rows.n_rows)

@@ -14,7 +14,7 @@ from skyband.kernels.array import Floats, Int64s
 from skyband.workload.zipf import Zipf
 
 
-class Regions(NamedTuple):
+class DataRegions(NamedTuple):
     """Regions by their first cell and number of cells in each dimension."""
 
     first: Int64s
@@ -49,14 +49,14 @@ def regions(
     dims: int,
     skew_across: float,
     skew_within: float,
-) -> Regions:
+) -> DataRegions:
     """Random regions with these shares of all cells, as nearly as whole cells allow."""
     # A share is split into one factor for each dimension, at most 1, by random parts of its logarithm.
     parts = random.standard_exponential((len(shares), dims))
     parts = parts / np.cumsum(parts, axis=1)[:, -1:]
     sides = np.maximum(np.rint(n_cells * shares[:, None] ** parts), 1.0).astype(np.int64)
     first = np.floor(random.random(sides.shape) * (n_cells - sides + 1)).astype(np.int64)
-    return Regions(first, sides, n_cells, Zipf(len(shares), skew_across), skew_within)
+    return DataRegions(first, sides, n_cells, Zipf(len(shares), skew_across), skew_within)
 
 
 def _surface(random: np.random.Generator, n_rows: int, dims: int) -> Floats:

@@ -13,9 +13,9 @@ from skyband.kernels.idmap import IdMap
 from skyband.kernels.ragged import owners_of, ranks_of
 from skyband.kernels.slots import Slots
 from skyband.ranked.engine import RankedEngine
-from skyband.ranked.interval_store import Asking, asking
+from skyband.ranked.interval_store import IntervalStore, asking
 from skyband.ranked.kernels.fitting import make_rule
-from skyband.ranked.kernels.interval_scan import NEVER, Events, Found, Standing, check_standing, make_found
+from skyband.ranked.kernels.interval_scan import NEVER, BestSlots, Events, Standing, check_standing, make_found
 from skyband.ranked.rows import Publications, Subscriptions
 
 
@@ -35,7 +35,7 @@ class RankedScan(RankedEngine):
         self._slots = Slots()
         self._ids = IdMap()
         self._labelled = True
-        self._asking: Asking | None = None
+        self._asking: IntervalStore | None = None
         self._standing = Standing(*(np.zeros(0, np.int64) for _ in range(3)))
 
     @property
@@ -103,7 +103,7 @@ class RankedScan(RankedEngine):
             self._standing.label[slots] = labels(self._ids.ids(slots))
             self._labelled = True
 
-    def _matches(self, events: pa.Array, found: Found) -> pa.Table:
+    def _matches(self, events: pa.Array, found: BestSlots) -> pa.Table:
         event, place = owners_of(found.length), ranks_of(found.length)
         if not len(event):
             return self._schema().empty_table()

@@ -12,7 +12,7 @@ from skyband.kernels.object_ids import Lexicon
 from skyband.kernels.ragged import owners_of, ranks_of
 from skyband.ranked.engine import RankedEngine
 from skyband.ranked.kernels.fitting import make_rule
-from skyband.ranked.kernels.interval_scan import Events, Found
+from skyband.ranked.kernels.interval_scan import BestSlots, Events
 from skyband.ranked.kernels.streams import RANDOM, SORTED
 from skyband.ranked.layers import KINDS, Kind
 from skyband.ranked.matcher import Access, Matcher
@@ -119,7 +119,7 @@ class ScoredEngine(RankedEngine):
             tables.append(self._matches(rows.ids[piece], found))
         return pa.concat_tables(tables)
 
-    def _matches(self, events: pa.Array, found: Found) -> pa.Table:
+    def _matches(self, events: pa.Array, found: BestSlots) -> pa.Table:
         event, rank = owners_of(found.length), ranks_of(found.length)
         if not len(event):
             return self._schema().empty_table()

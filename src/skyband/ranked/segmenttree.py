@@ -11,7 +11,14 @@ import numpy as np
 
 from skyband.kernels.array import Floats, Int32s, Int64s
 from skyband.ranked.kernels.parts import HI, KEY, LO, OWNER, Parts
-from skyband.ranked.kernels.segmenttree import SegmentTree, Spans, check_segments, count_pieces, fill_pieces, n_pieces
+from skyband.ranked.kernels.segmenttree import (
+    EndSpans,
+    SegmentTree,
+    check_segments,
+    count_pieces,
+    fill_pieces,
+    n_pieces,
+)
 
 MOST_PIECES = int(np.iinfo(np.uint32).max)
 
@@ -29,16 +36,16 @@ def offsets(dims: Int32s, n_dims: int) -> Int64s:
     return np.searchsorted(dims, np.arange(n_dims + 1, dtype=np.int32))
 
 
-class Plan(NamedTuple):
+class SegmentPlan(NamedTuple):
     """Parts by rank, the distinct ends of each dimension and which of them are whose."""
 
     part: Int32s
     first: Int64s
     end: Floats
-    spans: Spans
+    spans: EndSpans
 
 
-def plan(parts: Parts, ids: Int32s, n_dims: int) -> Plan:
+def plan(parts: Parts, ids: Int32s, n_dims: int) -> SegmentPlan:
     """All that has to be known of a tree before it is built."""
     part = in_order(parts, ids)
     n, dim = len(part), parts.dim[part]
@@ -50,7 +57,7 @@ def plan(parts: Parts, ids: Int32s, n_dims: int) -> Plan:
     place = np.empty(2 * n, np.int64)
     place[order] = np.cumsum(new) - 1
     first = offsets(dims[new], n_dims)
-    return Plan(part, first, ends[new], Spans(dim, place[:n] - first[dim], place[n:] - first[dim]))
+    return SegmentPlan(part, first, ends[new], EndSpans(dim, place[:n] - first[dim], place[n:] - first[dim]))
 
 
 class SegmentForest:

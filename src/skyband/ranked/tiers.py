@@ -8,7 +8,7 @@ from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.growth import grown, resized, resized_all
 from skyband.kernels.ragged import owners_of
 from skyband.ranked.kernels.parts import rounded_down, rounded_up
-from skyband.ranked.kernels.tiering import Members, divide, make_corner
+from skyband.ranked.kernels.tiering import TierMembers, divide, make_corner
 from skyband.ranked.kernels.tiers import BLOCK, N_BLOCKS, NOBODY, SMALLEST, TIER, Planes, Tiers
 from skyband.ranked.rows import Subscriptions
 
@@ -201,7 +201,7 @@ def _widened(planes: Planes, axis: int) -> Planes:
     return Planes(*(np.pad(array, widths, constant_values=empty) for array, empty in zip(planes, EMPTY, strict=True)))
 
 
-def _shares(planes: Planes) -> Members:
+def _shares(planes: Planes) -> TierMembers:
     """Ends as shares of what lies below them, from a sample of each dimension."""
     n, n_dims = planes.lo.shape
     end = np.empty((n, 2 * n_dims), np.float32)
@@ -210,4 +210,4 @@ def _shares(planes: Planes) -> Members:
         ends = np.sort(ends[np.isfinite(ends)])
         for side, given in enumerate((planes.lo[:, j], planes.hi[:, j])):
             end[:, 2 * j + side] = np.searchsorted(ends, given, "right") / max(len(ends), 1)
-    return Members(end, planes.weight)
+    return TierMembers(end, planes.weight)

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.kernels.array import Floats, Int64s
-from skyband.ranked.region import Regions, regions
+from skyband.ranked.region import DataRegions, regions
 from skyband.workload.clock import Clock
 from skyband.workload.option import Timed, option
 from skyband.workload.recipe import Recipe
-from skyband.workload.seed import Part, chunks, generator
+from skyband.workload.seed import Purpose, chunks, generator
 from skyband.workload.table import Workload, ids, integer_lists, lists, repeated, workload
 from skyband.workload.zipf import Zipf
 
@@ -108,7 +108,7 @@ def subscriptions(options: Options) -> pa.Table:
     places = _regions(options)
     tables = []
     for chunk in chunks(options.n_subscriptions):
-        random = generator(options.seed, Part.SUBSCRIPTIONS, chunk.number)
+        random = generator(options.seed, Purpose.SUBSCRIPTIONS, chunk.number)
         middles = places.draw(random, chunk.size)
         halves = _lengths(options, random, chunk.size)
         columns = {
@@ -132,7 +132,7 @@ def publications(options: Options) -> pa.Table:
     clock, places = Clock(options), _regions(options)
     tables = []
     for chunk in chunks(options.n_publications):
-        random = generator(options.seed, Part.PUBLICATIONS, chunk.number)
+        random = generator(options.seed, Purpose.PUBLICATIONS, chunk.number)
         points = places.draw(random, chunk.size)
         missing = random.random(points.shape) < options.missing_share
         columns = {
@@ -155,8 +155,8 @@ def _dimensions(options: Options, random: np.random.Generator, n_rows: int) -> I
     return np.sort(order[:, : options.constrained], axis=1)
 
 
-def _regions(options: Options) -> Regions:
-    random = generator(options.seed, Part.CENTRES)
+def _regions(options: Options) -> DataRegions:
+    random = generator(options.seed, Purpose.CENTRES)
     shares = options.region_min + (options.region_max - options.region_min) * random.random(options.n_regions)
     return regions(random, shares, options.n_cells, options.dims, options.skew_across, options.skew_within)
 

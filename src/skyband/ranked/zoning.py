@@ -14,7 +14,7 @@ from skyband.table import Settings
 from skyband.zoning.division import Coordinates, Division, Wanted
 from skyband.zoning.group import FOR_EVER, Groups, grouped, scaled, united
 from skyband.zoning.reach import reached
-from skyband.zoning.tree import Tree, divide
+from skyband.zoning.tree import CutTree, divide
 
 # The dimension of a subscription that has no part with an end.
 OPEN = -1.0
@@ -63,7 +63,7 @@ class RankedDivision(Division):
         points[owners, 1] = _middles(rows.lo[chosen], rows.hi[chosen])
         return Coordinates(points, (DIMENSION, "middle"))
 
-    def divide(self, rows: Subscriptions, points: Floats, loads: Floats, n_zones: int) -> Tree:
+    def divide(self, rows: Subscriptions, points: Floats, loads: Floats, n_zones: int) -> CutTree:
         """One dimension after the other: the second coordinate is in another unit in each of them."""
         return divide(points, loads, n_zones, by_turns=False)
 

@@ -19,7 +19,7 @@ from skyband.replay.source import (
     open_source,
     tells_time,
 )
-from skyband.replay.summary import Summary, Watch
+from skyband.replay.summary import Stopwatch, Summary
 from skyband.replay.table_file import ChangeSink, Discard
 from skyband.table import (
     Bounds,
@@ -117,10 +117,10 @@ def warm_up(prepared: Prepared) -> None:
         twin.advance(twin.now)
 
 
-def run(prepared: Prepared, sink: ChangeSink, until: int | None, progress: Progress | None) -> Watch:
+def run(prepared: Prepared, sink: ChangeSink, until: int | None, progress: Progress | None) -> Stopwatch:
     """Subscribe, publish, advance; returns the time of every batch."""
     engine, said = prepared.engine, prepared.publications
-    schema, watch, total = schema_of(prepared), Watch(), len(said.checked)
+    schema, watch, total = schema_of(prepared), Stopwatch(), len(said.checked)
     sink.begin(schema)
     sink.write(as_written(prepared.subscriptions.give(engine.subscribe, engine), schema))
     for start in range(0, total, prepared.plan.batch):
@@ -153,7 +153,7 @@ def as_written(changes: pa.Table, schema: pa.Schema) -> pa.Table:
     return changes.cast(schema) if len(changes) else schema.empty_table()
 
 
-def _summary(prepared: Prepared, watch: Watch, seconds: float) -> Summary:
+def _summary(prepared: Prepared, watch: Stopwatch, seconds: float) -> Summary:
     counters = prepared.engine.counters
     changes = {op: counters.get(op, 0) for op in ("enter", "leave", "move")}
     n_subscriptions = prepared.engine.n_subscriptions

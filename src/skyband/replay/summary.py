@@ -43,7 +43,7 @@ class Summary(NamedTuple):
     notes: list[str]
 
 
-class Watch:
+class Stopwatch:
     """The time of every batch, how many publications it held, and how many rows all were answered with."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from skyband.table.vector import Lists, dense, dimensions, no_nulls, vectors
 LARGEST_K = 1_000_000
 
 
-class Box(NamedTuple):
+class BoxColumns(NamedTuple):
     """One closed range for each row and dimension."""
 
     lo: Floats
@@ -93,7 +93,7 @@ def _side(sieve: Sieve, name: str, scalars: bool, nulls_open: bool) -> Lists:
     return lists._replace(values=np.where(lists.holes, opening, lists.values))
 
 
-def keep_boxes(sieve: Sieve, settings: Settings, lo: Lists, hi: Lists) -> Box:
+def keep_boxes(sieve: Sieve, settings: Settings, lo: Lists, hi: Lists) -> BoxColumns:
     """The boxes of the rows that are good once the dimensions have been compared."""
     dims = dimensions(sieve, settings, {"lo": lo, "hi": hi})
-    return Box(dense(sieve, lo, dims, np.nan), dense(sieve, hi, dims, np.nan))
+    return BoxColumns(dense(sieve, lo, dims, np.nan), dense(sieve, hi, dims, np.nan))

@@ -31,7 +31,7 @@ from skyband.topk.kernels.band import (
     leave_rows,
     mark_rows,
 )
-from skyband.topk.kernels.buffer import Told
+from skyband.topk.kernels.buffer import FoundChanges
 from skyband.topk.roster import Deliveries, Pool, Roster
 
 
@@ -115,7 +115,7 @@ class BandRows:
     def n_members(self, slots: Int64s) -> int:
         return int(np.minimum(self.bands.head[slots, K], self.bands.head[slots, SIZE]).sum())
 
-    def leave(self, slots: Int64s, told: Told) -> None:
+    def leave(self, slots: Int64s, told: FoundChanges) -> None:
         leave_rows(slots, self.bands, told)
 
     def pool(self, slots: Int64s) -> Pool:

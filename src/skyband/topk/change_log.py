@@ -10,7 +10,7 @@ from skyband.kernels.array import Int64s
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.order import order_by
 from skyband.kernels.room import ample, initial
-from skyband.topk.kernels.buffer import Told, make_told
+from skyband.topk.kernels.buffer import FoundChanges, make_told
 from skyband.topk.roster import Roster
 
 OPS = pa.array(["enter", "leave", "move"])
@@ -25,7 +25,7 @@ class Members(Protocol):
     def n_members(self, slots: Int64s) -> int:
         """How many entries these slots hold that were told as members, at most."""
 
-    def leave(self, slots: Int64s, told: Told) -> None:
+    def leave(self, slots: Int64s, told: FoundChanges) -> None:
         """Tell that all of them leave, slot by slot as given and best first."""
 
 

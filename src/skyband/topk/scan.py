@@ -10,10 +10,10 @@ from skyband.kernels.room import pauses, stops
 from skyband.kernels.slots import BLOCK
 from skyband.topk.delivery_memory import DeliveryMemory
 from skyband.topk.kernels.buffer import Stamps, check_row
-from skyband.topk.kernels.scan import RUN, TILE, Scratch, Steps, Subscribers, fill, refresh_oldest, scan
+from skyband.topk.kernels.scan import RUN, TILE, Scratch, Steps, SubscriberRows, fill, refresh_oldest, scan
 from skyband.topk.questions import NewQuestions, QuestionStore, signs
 from skyband.topk.roster import Deliveries
-from skyband.topk.scan_rows import DEFAULT_RESERVE, Rows, check_reserve
+from skyband.topk.scan_rows import DEFAULT_RESERVE, ScanRows, check_reserve
 from skyband.topk.skeleton import Continuous, PublicationsT, SubscriptionsT
 
 
@@ -26,7 +26,7 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
 
     def __init__(self, *args: Any, reserve: tuple[int, int] = DEFAULT_RESERVE, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._rows: Rows = Rows(check_reserve(reserve))
+        self._rows: ScanRows = ScanRows(check_reserve(reserve))
         self._question_store = QuestionStore(self._rows.roster)
         self._change_log: DeliveryMemory = DeliveryMemory(self._rows)
         self._scratch = Scratch(
@@ -40,8 +40,8 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
         )
 
     @property
-    def _subscribers(self) -> Subscribers:
-        return Subscribers(self._question_store.questions, self._question_store.rules, self._rows.buffers)
+    def _subscribers(self) -> SubscriberRows:
+        return SubscriberRows(self._question_store.questions, self._question_store.rules, self._rows.buffers)
 
     def _enrol(self, rows: SubscriptionsT, new: NewQuestions) -> Int64s:
         slots = self._rows.add(rows.ids, new.kinds, rows.k, signs(rows, new.kinds))

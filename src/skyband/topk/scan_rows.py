@@ -13,7 +13,7 @@ from skyband.kernels.idmap import IdMap
 from skyband.kernels.ragged import offsets_of, places_of
 from skyband.table import shorten
 from skyband.table.argument import check_integer
-from skyband.topk.kernels.buffer import DELIVERED, MEMBER, Buffers, Told, leave_all, mark_all
+from skyband.topk.kernels.buffer import DELIVERED, MEMBER, Buffers, FoundChanges, leave_all, mark_all
 from skyband.topk.roster import Deliveries, Pool, Roster
 
 
@@ -36,7 +36,7 @@ def check_reserve(given: object) -> Reserve:
     return Reserve(times, check_integer("The second of reserve", given[1], 0, MOST_MORE))
 
 
-class Rows:
+class ScanRows:
     """Subscriptions and their buffers."""
 
     def __init__(self, reserve: Reserve = DEFAULT_RESERVE) -> None:
@@ -119,7 +119,7 @@ class Rows:
     def n_members(self, slots: Int64s) -> int:
         return int(self.buffers.k[slots].sum())
 
-    def leave(self, slots: Int64s, told: Told) -> None:
+    def leave(self, slots: Int64s, told: FoundChanges) -> None:
         leave_all(slots, self.buffers, told)
 
     def pool(self, slots: Int64s) -> Pool:

@@ -17,7 +17,7 @@ from skyband.kernels.heap import make_heap
 from skyband.kernels.idmap import IdMap
 from skyband.table import change_schema, ranking_schema, staircase_schema
 from skyband.topk.change_log import ChangeLog, Members
-from skyband.topk.kernels.gate import FOR_EVER, Kept, Stairs, read_gates, read_stairs
+from skyband.topk.kernels.gate import FOR_EVER, CandidateRows, Stairs, read_gates, read_stairs
 from skyband.topk.kernels.scan import COUNT, TIME, Steps
 from skyband.topk.questions import NewQuestions, QuestionStore
 from skyband.topk.roster import Deliveries, Pool, Roster
@@ -296,13 +296,15 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             raise self._needs_all(self._roster.ids.ids(counting[:1])[0].as_py())
         return slots
 
-    def _kept(self, slots: Int64s) -> Kept:
+    def _kept(self, slots: Int64s) -> CandidateRows:
         """What these slots have of candidates; a Boolean subscription, whose gate never moves, has none to look at."""
         pool, rules, live = self._rows.pool(slots), self._question_store.rules, self._opened().live
         n = np.where(self._rows.signs(slots) == 0.0, 0, pool.n)
         span = np.where(rules.window_kind[slots] == TIME, rules.window_size[slots], FOR_EVER)
         widest = self._question_store.widest(slots)
-        return Kept(pool.start, n, self._rows.ks(slots), span, widest, pool.item, pool.score, live.ts, live.base)
+        return CandidateRows(
+            pool.start, n, self._rows.ks(slots), span, widest, pool.item, pool.score, live.ts, live.base
+        )
 
     def _save(self) -> dict[str, pa.Table]:
         horizon = pa.table({name: [value] for name, value in self.horizon._asdict().items()})

@@ -15,7 +15,7 @@ from skyband.topk.score import FORMS, Score
 from skyband.window.kernels.block_tree import (
     FANOUT,
     FAR,
-    Nodes,
+    BlockNodes,
     Seats,
     Visits,
     enclose,
@@ -60,7 +60,7 @@ class Sitters(NamedTuple):
     gates: Floats
 
 
-class Tree:
+class KindTree:
     """The subscriptions of one kind."""
 
     def __init__(self, kind: int, dims: int) -> None:
@@ -86,7 +86,7 @@ class Tree:
             counts.append(-(-counts[-1] // FANOUT))
         n_nodes = sum(counts[1:])
         box = (n_nodes, dims, FANOUT)
-        self.nodes = Nodes(
+        self.nodes = BlockNodes(
             np.full(box, FAR),
             np.full(box, -FAR),
             np.full(box if self.form.weighs else (n_nodes, 0, FANOUT), FAR),
@@ -221,7 +221,7 @@ class BlockIndex:
 
     def __init__(self, dims: int) -> None:
         self._dims = dims
-        self._trees: dict[int, Tree] = {}
+        self._trees: dict[int, KindTree] = {}
         self._place = np.zeros(0, np.int64)
         self._kind = np.zeros(0, np.int8)
 
@@ -235,7 +235,7 @@ class BlockIndex:
         self._kind = grown(self._kind, int(slots.max()) + 1)
         self._kind[slots] = kinds
         for kind in np.unique(kinds).tolist():
-            tree = self._trees.setdefault(kind, Tree(kind, self._dims))
+            tree = self._trees.setdefault(kind, KindTree(kind, self._dims))
             some = np.flatnonzero(kinds == kind)
             seated = tree.add(Sitters(slots[some], centres[some], weights[some], norms[some], gates[some]))
             self._place[seated[:, 0]] = seated[:, 1]
@@ -250,7 +250,7 @@ class BlockIndex:
         for tree, some in self._by_kind(slots):
             tree.adjust(self._place[slots[some]], gates[some])
 
-    def _by_kind(self, slots: Int64s) -> list[tuple[Tree, Int64s]]:
+    def _by_kind(self, slots: Int64s) -> list[tuple[KindTree, Int64s]]:
         if len(self._trees) == 1:
             return [(tree, np.arange(len(slots), dtype=np.int64)) for tree in self._trees.values()]
         kinds = self._kind[slots]

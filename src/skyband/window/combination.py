@@ -4,11 +4,11 @@ from typing import Any
 
 from skyband.contract import register
 from skyband.topk.policy import CSkyband, Kmax, Margin, Pa, Sasf, Skyband, Sma, Tma
-from skyband.window.engine import IndexName, Window
+from skyband.window.engine import IndexName, WindowEngine
 
 
 @register
-class WindowTma(Window):
+class WindowTma(WindowEngine):
     """TMA (Mouratidis et al.): the top k alone; when a member expires, CPM searches the stored publications."""
 
     name = "tma"
@@ -19,7 +19,7 @@ class WindowTma(Window):
 
 
 @register
-class WindowSma(Window):
+class WindowSma(WindowEngine):
     """SMA (Mouratidis et al.): the k-skyband from the threshold of the last search by CPM, or `ratio` times it."""
 
     name = "sma"
@@ -30,7 +30,7 @@ class WindowSma(Window):
 
 
 @register
-class WindowSasf(Window):
+class WindowSasf(WindowEngine):
     """SASF (Böhm et al.): candidates that no k newer ones dominate, filtered by the k-th best of the b most recent."""
 
     name = "sasf"
@@ -42,7 +42,7 @@ class WindowSasf(Window):
 
 
 @register
-class WindowPa(Window):
+class WindowPa(WindowEngine):
     """PA (Pripužić et al.): candidates whose chance to enter the top is larger than sigma; nothing is searched."""
 
     name = "pa"
@@ -54,7 +54,7 @@ class WindowPa(Window):
 
 
 @register
-class WindowSkyband(Window):
+class WindowSkyband(WindowEngine):
     """The exact k-skyband of the whole window: nothing is searched, and every arrival is a candidate for everyone."""
 
     name = "skyband"
@@ -65,7 +65,7 @@ class WindowSkyband(Window):
 
 
 @register
-class WindowKmax(Window):
+class WindowKmax(WindowEngine):
     """kmax (Yi et al.): between k and kmax of the best publications; `kmax` is in multiples of k."""
 
     name = "kmax"
@@ -77,7 +77,7 @@ class WindowKmax(Window):
 
 
 @register
-class WindowCSkyband(Window):
+class WindowCSkyband(WindowEngine):
     """cSkyband (Wang et al.): the k-skyband from the threshold that costs least to keep, behind the published grid."""
 
     name = "cskyband"
@@ -88,7 +88,7 @@ class WindowCSkyband(Window):
 
 
 @register
-class WindowBlocks(Window):
+class WindowBlocks(WindowEngine):
     """Ours: blocks of subscriptions that lie close together, and k-skybands that seldom run short."""
 
     name = "blocks"

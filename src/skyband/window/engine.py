@@ -31,7 +31,7 @@ SPHERE_DIMS = 3
 IndexName = Literal["blocks", "grid"]
 
 
-class Window(Points, Banded[Subscriptions, Publications]):
+class WindowEngine(Points, Banded[Subscriptions, Publications]):
     """Top-k over points in sliding windows."""
 
     def __init__(self, *args: Any, index: IndexName = "blocks", cells: int | None = None, **options: Any) -> None:

@@ -9,7 +9,7 @@ from skyband.topk.score import FORMS, Form, Score
 from skyband.window.rows import Publications, Subscriptions
 
 
-class Ask(NamedTuple):
+class PointQuestion(NamedTuple):
     """How a subscription scores points."""
 
     form: Form
@@ -36,7 +36,7 @@ class WindowOracle(ContinuousOracle[Subscriptions, Publications]):
             size=int(rows.window.size[i]),
             threshold=None if threshold != threshold else threshold,
             ascending=form.ascending,
-            ask=Ask(form, rows.points[i].tolist(), rows.weights[i].tolist()),
+            ask=PointQuestion(form, rows.points[i].tolist(), rows.weights[i].tolist()),
         )
 
     def _content(self, rows: Publications, i: int) -> list[float]:
@@ -44,5 +44,5 @@ class WindowOracle(ContinuousOracle[Subscriptions, Publications]):
         return point
 
     def _score(self, question: Question, content: list[float]) -> float | None:
-        ask: Ask = question.ask
+        ask: PointQuestion = question.ask
         return ask.form.of(ask.point, ask.weights, content)

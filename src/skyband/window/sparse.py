@@ -24,8 +24,8 @@ from skyband.window.kernels.sparse import (
     LEVELS,
     NOWHERE,
     Homes,
-    Index,
     Order,
+    SparseLists,
     Vectors,
     adjust,
     check_index,
@@ -41,9 +41,9 @@ from skyband.window.kernels.sparse import (
 )
 
 
-def _no_index(dims: int) -> Index:
+def _no_index(dims: int) -> SparseLists:
     integers, numbers = np.zeros(0, np.int64), np.zeros(0)
-    return Index(
+    return SparseLists(
         Vectors(integers, integers, numbers, integers, numbers, integers, numbers, integers),
         Homes(numbers, numbers, numbers, numbers, numbers, np.zeros(0, np.int8), integers, integers),
         make_lists(np.zeros(dims * LEVELS, np.int64), 64),

@@ -16,7 +16,7 @@ from skyband.workload.clock import MINUTE, Clock
 from skyband.workload.cluster import clusters
 from skyband.workload.option import Timed, option
 from skyband.workload.recipe import Columns, Recipe
-from skyband.workload.seed import CHUNK, Part, chunks, generator, part_of
+from skyband.workload.seed import CHUNK, Purpose, chunks, generator, part_of
 from skyband.workload.table import Workload, batches, ids, lists, repeated, where, workload
 
 SCORES = ("euclidean", "chebyshev", "sum", "cosine")
@@ -61,7 +61,7 @@ def stream(options: Options, batch: int) -> Iterator[pa.Table]:
 def subscriptions(options: Options) -> pa.Table:
     """The subscriptions, with only the columns their scores use."""
     n_rows, dims = options.n_subscriptions, options.dims
-    random = generator(options.seed, Part.SUBSCRIPTIONS)
+    random = generator(options.seed, Purpose.SUBSCRIPTIONS)
     points, weights = _points(options)(random, n_rows), random.random((n_rows, dims))
     boolean = random.random(n_rows) < options.boolean_share
     named = np.arange(n_rows) % len(SCORES) if options.score == "mixed" else SCORES.index(options.score)
@@ -85,7 +85,7 @@ def subscriptions(options: Options) -> pa.Table:
 def _publications(options: Options) -> Iterator[pa.Table]:
     clock, points = Clock(options), _points(options)
     for chunk in chunks(options.n_publications):
-        random = generator(options.seed, Part.PUBLICATIONS, chunk.number)
+        random = generator(options.seed, Purpose.PUBLICATIONS, chunk.number)
         numbers = np.arange(chunk.start, chunk.start + chunk.size)
         columns = {
             "id": ids(options, "p", numbers),
@@ -99,7 +99,7 @@ def _points(options: Options) -> Callable[[np.random.Generator, int], Floats]:
     """What draws points: given a stream and how many."""
     if options.data == "uniform":
         return lambda random, n_rows: random.random((n_rows, options.dims))
-    random = generator(options.seed, Part.CENTRES)
+    random = generator(options.seed, Purpose.CENTRES)
     return clusters(random, options.n_clusters, options.dims, float(np.sqrt(options.variance)), 0.0).draw
 
 

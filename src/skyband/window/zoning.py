@@ -15,7 +15,7 @@ from skyband.zoning.division import Coordinates, Division, Wanted, is_by_count
 from skyband.zoning.group import Groups, grouped
 from skyband.zoning.load import chunks, some_of
 from skyband.zoning.reach import SLACK, needs, reached
-from skyband.zoning.tree import Tree, divide_apart
+from skyband.zoning.tree import CutTree, divide_apart
 
 # A coordinate that is not measured but told.
 WITHOUT_CENTRE = "without a centre"
@@ -36,7 +36,7 @@ class WindowDivision(Division):
         points = np.column_stack([is_placeless(rows), rows.points])
         return Coordinates(points, (WITHOUT_CENTRE, *(f"point[{i}]" for i in range(rows.points.shape[1]))))
 
-    def divide(self, rows: Subscriptions, points: Floats, loads: Floats, n_zones: int) -> Tree:
+    def divide(self, rows: Subscriptions, points: Floats, loads: Floats, n_zones: int) -> CutTree:
         """Those without a centre are set apart."""
         return divide_apart(points, loads, is_placeless(rows), n_zones)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from skyband.kernels.array import Int64s
 from skyband.workload.option import Timed
-from skyband.workload.seed import Chunk, Part, generator
+from skyband.workload.seed import Chunk, Purpose, generator
 
 MINUTE = 60_000_000
 
@@ -22,7 +22,7 @@ class Clock:
         if self.options.spacing == "regular":
             times = np.arange(chunk.start + 1, chunk.start + chunk.size + 1) * self.gap
         else:
-            stream = generator(self.options.seed, Part.CLOCK, chunk.number)
+            stream = generator(self.options.seed, Purpose.CLOCK, chunk.number)
             gaps = stream.standard_exponential(chunk.size) * self.gap
             times = np.cumsum(np.concatenate(([self.elapsed], gaps)))[1:]
         self.elapsed = float(times[-1]) if chunk.size else self.elapsed

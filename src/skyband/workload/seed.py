@@ -15,7 +15,7 @@ import numpy as np
 CHUNK = 16_384
 
 
-class Part(IntEnum):
+class Purpose(IntEnum):
     """What a stream is for; the numbers are part of what a seed means and never change."""
 
     CENTRES = 0
@@ -33,7 +33,7 @@ class Chunk(NamedTuple):
     size: int
 
 
-def generator(seed: int, part: Part, chunk: int = 0) -> np.random.Generator:
+def generator(seed: int, part: Purpose, chunk: int = 0) -> np.random.Generator:
     """The stream of one chunk of one part."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(int(part), chunk))))
 
@@ -44,6 +44,6 @@ def chunks(n_rows: int) -> Iterator[Chunk]:
         yield Chunk(number, start, min(CHUNK, n_rows - start))
 
 
-def part_of(noun: str) -> Part:
+def part_of(noun: str) -> Purpose:
     """What subscriptions, or publications, are drawn by."""
-    return Part.SUBSCRIPTIONS if noun == "subscriptions" else Part.PUBLICATIONS
+    return Purpose.SUBSCRIPTIONS if noun == "subscriptions" else Purpose.PUBLICATIONS

@@ -10,7 +10,7 @@ from skyband.zoning.array import from_text, to_text
 from skyband.zoning.division import Wanted, division_of
 from skyband.zoning.document import read_document, write_document
 from skyband.zoning.group import Groups, no_groups
-from skyband.zoning.vocabulary import Vocabulary, no_words
+from skyband.zoning.vocabulary import GroupWords, no_words
 
 NOUN, VERSION = "an interest", 1
 
@@ -21,7 +21,7 @@ class Interest(NamedTuple):
     family: str
     is_everything: bool
     groups: Groups
-    words: Vocabulary
+    words: GroupWords
     diagonal: float
 
     @classmethod
@@ -74,7 +74,7 @@ class Interest(NamedTuple):
             "diagonal": self.diagonal,
             "shift": self.words.shift,
             "groups": {name: to_text(column) for name, column in self.groups._asdict().items()},
-            "words": {name: to_text(getattr(self.words, name)) for name in Vocabulary._fields[1:]},
+            "words": {name: to_text(getattr(self.words, name)) for name in GroupWords._fields[1:]},
         }
         return write_document(NOUN, VERSION, content)
 
@@ -83,7 +83,7 @@ class Interest(NamedTuple):
         """Read what `to_json` wrote."""
         content = read_document(NOUN, VERSION, text, "ask for the interest again")
         groups = Groups(**{name: from_text(column) for name, column in content["groups"].items()})
-        words = Vocabulary(content["shift"], **{name: from_text(column) for name, column in content["words"].items()})
+        words = GroupWords(content["shift"], **{name: from_text(column) for name, column in content["words"].items()})
         return cls(content["family"], content["is_everything"], groups, words, content["diagonal"])
 
 

@@ -13,8 +13,8 @@ from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.table import Settings, WindowKind
 from skyband.zoning import group
 from skyband.zoning.group import Groups, concatenated
-from skyband.zoning.tree import Tree, divide, one_leaf
-from skyband.zoning.vocabulary import Vocabulary, no_words
+from skyband.zoning.tree import CutTree, divide, one_leaf
+from skyband.zoning.vocabulary import GroupWords, no_words
 
 
 class Coordinates(NamedTuple):
@@ -28,7 +28,7 @@ class Wanted(NamedTuple):
     """What some subscriptions want: groups of them, with their words and the extent of their space if they have any."""
 
     groups: Groups
-    words: Vocabulary
+    words: GroupWords
     diagonal: float
 
 
@@ -48,7 +48,7 @@ class Division:
         """Where subscriptions lie."""
         return Coordinates(np.zeros((len(rows.ids), 0)), ())
 
-    def divide(self, rows: Any, points: Floats, loads: Floats, n_zones: int) -> Tree:
+    def divide(self, rows: Any, points: Floats, loads: Floats, n_zones: int) -> CutTree:
         """The cuts between zones, for subscriptions at these points."""
         return divide(points, loads, n_zones) if points.shape[1] else one_leaf(n_zones)
 

@@ -18,7 +18,7 @@ NEARLY = 1.1
 CROWDED = 1.5
 
 
-class Tree(NamedTuple):
+class CutTree(NamedTuple):
     """Node 0 is the root: `dim` is cut at `value`, or LEAF, with the zones from `first` on, `dealt` of them."""
 
     dim: Int64s
@@ -84,20 +84,20 @@ class _Nodes:
         first, count = self.rows[node][4:]
         self.rows[node] = (dim, value, *children, first, count)
 
-    def tree(self) -> Tree:
+    def tree(self) -> CutTree:
         dim, value, below, above, first, count = zip(*self.rows, strict=True)
         whole = [np.array(column, np.int64) for column in (dim, first, count)]
-        return Tree(whole[0], np.array(value), np.array([below, above], np.int64).T.copy(), *whole[1:])
+        return CutTree(whole[0], np.array(value), np.array([below, above], np.int64).T.copy(), *whole[1:])
 
 
-def one_leaf(n_zones: int) -> Tree:
+def one_leaf(n_zones: int) -> CutTree:
     """A tree without cuts: all is dealt out by id."""
     nodes = _Nodes()
     nodes.add(0, n_zones)
     return nodes.tree()
 
 
-def divide(points: Floats, loads: Floats, n_zones: int, by_turns: bool = True) -> Tree:
+def divide(points: Floats, loads: Floats, n_zones: int, by_turns: bool = True) -> CutTree:
     """A tree for so many zones of nearly equal load.
 
     Dimensions are cut by turns, or else always the first one that balances well.
@@ -108,7 +108,7 @@ def divide(points: Floats, loads: Floats, n_zones: int, by_turns: bool = True) -
     return nodes.tree()
 
 
-def divide_apart(points: Floats, loads: Floats, is_apart: Bools, n_zones: int) -> Tree:
+def divide_apart(points: Floats, loads: Floats, is_apart: Bools, n_zones: int) -> CutTree:
     """A tree whose first cut, in dimension 0 at 0.5, sets some subscriptions apart, which are dealt out by id.
 
     They have zones of their own in proportion to their load, or the last one along with others where that is little.

@@ -16,7 +16,7 @@ BITS = 17
 MOST_KEYS = 2**BITS
 
 
-class Vocabulary(NamedTuple):
+class GroupWords(NamedTuple):
     """Ascending `keys`, which are digests without their last `shift` bits.
 
     The groups that ask for key i are `group[starts[i] : starts[i + 1]]`, and so are their weights, rounded up.
@@ -29,36 +29,36 @@ class Vocabulary(NamedTuple):
     weight: Float32s
 
 
-class Said(NamedTuple):
+class SaidWords(NamedTuple):
     """The words of publications that some group asks for: the publication, the key and the weight of each."""
 
     row: Int64s
     key: Int64s
     weight: Floats
 
-    def take(self, chosen: Int64s | slice) -> "Said":
+    def take(self, chosen: Int64s | slice) -> "SaidWords":
         """The chosen ones."""
-        return Said(self.row[chosen], self.key[chosen], self.weight[chosen])
+        return SaidWords(self.row[chosen], self.key[chosen], self.weight[chosen])
 
 
-def no_words() -> Vocabulary:
+def no_words() -> GroupWords:
     """The vocabulary of nobody."""
     nothing = np.zeros(0, np.uint64)
-    return Vocabulary(0, nothing, np.zeros(1, np.int64), nothing.astype(np.uint16), nothing.astype(np.float32))
+    return GroupWords(0, nothing, np.zeros(1, np.int64), nothing.astype(np.uint16), nothing.astype(np.float32))
 
 
-def vocabulary(terms: Any, weights: Floats, group: Int64s) -> Vocabulary:
+def vocabulary(terms: Any, weights: Floats, group: Int64s) -> GroupWords:
     """The words that groups ask for, given one by one."""
     rounded = np.nextafter(weights.astype(np.float32), np.float32(np.inf))
     return _gathered(0, digests_of_words(terms), group.astype(np.uint16), rounded)
 
 
-def renumbered(words: Vocabulary, of: Int64s) -> Vocabulary:
+def renumbered(words: GroupWords, of: Int64s) -> GroupWords:
     """The same words when group g has become group `of[g]`."""
     return _gathered(words.shift, _key_of_each(words), of[words.group].astype(np.uint16), words.weight)
 
 
-def joined(one: Vocabulary, other: Vocabulary) -> Vocabulary:
+def joined(one: GroupWords, other: GroupWords) -> GroupWords:
     """The words of both, whose groups are numbered alike."""
     shift = max(one.shift, other.shift)
     keys = [_key_of_each(words) >> np.uint64(shift - words.shift) for words in (one, other)]
@@ -66,11 +66,11 @@ def joined(one: Vocabulary, other: Vocabulary) -> Vocabulary:
     return _gathered(shift, np.concatenate(keys), group, weight)
 
 
-def _key_of_each(words: Vocabulary) -> UInt64s:
+def _key_of_each(words: GroupWords) -> UInt64s:
     return np.repeat(words.keys, np.diff(words.starts))
 
 
-def _gathered(shift: int, keys: UInt64s, group: UInt16s, weight: Float32s) -> Vocabulary:
+def _gathered(shift: int, keys: UInt64s, group: UInt16s, weight: Float32s) -> GroupWords:
     """One entry for each key and group, keys being shortened if there are too many."""
     order = np.lexsort((group, keys))
     keys, group, weight = keys[order], group[order], weight[order]
@@ -82,13 +82,13 @@ def _gathered(shift: int, keys: UInt64s, group: UInt16s, weight: Float32s) -> Vo
     firsts = np.flatnonzero(is_new)
     starts = np.append(np.flatnonzero(is_new_key[firsts]), len(firsts))
     weight = np.maximum.reduceat(weight, firsts) if len(firsts) else weight
-    return Vocabulary(shift, keys[is_new_key], starts, group[firsts], weight)
+    return GroupWords(shift, keys[is_new_key], starts, group[firsts], weight)
 
 
-def said(words: Vocabulary, terms: Any, offsets: Int64s, weights: Floats) -> Said:
+def said(words: GroupWords, terms: Any, offsets: Int64s, weights: Floats) -> SaidWords:
     """What publications say of a vocabulary; rows ascend."""
     if not len(words.keys) or not len(terms):
-        return Said(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        return SaidWords(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
     distinct = terms.dictionary_encode()
     keys = digests(distinct.dictionary) >> np.uint64(words.shift)
     at = np.minimum(np.searchsorted(words.keys, keys), len(words.keys) - 1)
@@ -96,4 +96,4 @@ def said(words: Vocabulary, terms: Any, offsets: Int64s, weights: Floats) -> Sai
     key = at[distinct.indices.to_numpy(zero_copy_only=False)]
     known = np.flatnonzero(key >= 0)
     row = owners_of(np.diff(offsets))
-    return Said(row[known], key[known], weights[known])
+    return SaidWords(row[known], key[known], weights[known])

@@ -10,7 +10,7 @@ from skyband.zoning.digest import digests
 from skyband.zoning.division import division_of
 from skyband.zoning.document import read_document, write_document
 from skyband.zoning.load import loads as loads_of
-from skyband.zoning.tree import LEAF, Tree, one_leaf
+from skyband.zoning.tree import LEAF, CutTree, one_leaf
 
 NOUN, VERSION = "a zoning", 1
 
@@ -29,7 +29,7 @@ class Zoning(NamedTuple):
     family: str
     n_zones: int
     kind: str
-    tree: Tree
+    tree: CutTree
     names: tuple[str, ...]
     scale: Floats
     loads: Floats
@@ -85,8 +85,8 @@ class Zoning(NamedTuple):
     def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote."""
         content = read_document(NOUN, VERSION, text, "fit the zones again")
-        kinds: dict[str, type[Any]] = {name: np.float64 if name == "value" else np.int64 for name in Tree._fields}
-        tree = Tree._make(np.array(content["tree"][name], kind) for name, kind in kinds.items())
+        kinds: dict[str, type[Any]] = {name: np.float64 if name == "value" else np.int64 for name in CutTree._fields}
+        tree = CutTree._make(np.array(content["tree"][name], kind) for name, kind in kinds.items())
         return cls(
             content["family"],
             content["n_zones"],

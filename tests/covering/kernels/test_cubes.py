@@ -8,7 +8,7 @@ import pytest
 
 from skyband.covering.kernels.cubes import (
     END,
-    Walk,
+    CubeWalk,
     check_walk,
     make_walk,
     n_cubes,
@@ -134,7 +134,7 @@ def test_numbers_of_a_long_walk() -> None:
     assert int((lasts - firsts + np.uint64(1)).sum()) == volume(lengths)
 
 
-def written(lengths: Int64s, bits: int, n: int) -> tuple[Walk, Int64s, np.ndarray, np.ndarray]:
+def written(lengths: Int64s, bits: int, n: int) -> tuple[CubeWalk, Int64s, np.ndarray, np.ndarray]:
     """A walk over the first n cubes."""
     walk, words = make_walk(len(lengths), bits), n_words(len(lengths), bits)
     levels, firsts, lasts = np.empty(n, np.int64), np.empty((n, words), np.uint64), np.empty((n, words), np.uint64)

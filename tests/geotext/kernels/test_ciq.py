@@ -17,9 +17,9 @@ from skyband.geotext.kernels.ciq import (
     N_POSTINGS,
     NEVER,
     POSTINGS,
-    Lists,
-    Postings,
-    Space,
+    CellEdges,
+    CiqLists,
+    CiqPostings,
     bound,
     copy_lists,
     covering,
@@ -44,7 +44,7 @@ UNIT = (0.0, 0.0, 1.0, 1.0)
 DEPTHS = [1, 2, 3, 4]
 
 
-def sides_of(space: Space, cell: int) -> tuple[Floats, Floats]:
+def sides_of(space: CellEdges, cell: int) -> tuple[Floats, Floats]:
     """The least and the greatest x and y of a cell, within the unit square."""
     level = next(level for level in range(1, space.depth + 1) if cell < first_cell(level + 1))
     down, across = divmod(cell - first_cell(level), 2**level)
@@ -144,7 +144,7 @@ def test_min_text_is_sound(depth: int) -> None:
                 assert asked.least[j, slot] == pytest.approx(text, abs=2e-6)
 
 
-def lists_of(keys: list[int], room: int = 0) -> Lists:
+def lists_of(keys: list[int], room: int = 0) -> CiqLists:
     lists = make_lists(len(keys), room)
     lists.key[:], lists.used[N_LISTS] = keys, len(keys)
     place_lists(lists)
@@ -160,13 +160,13 @@ def test_lists_are_found_by_their_keys() -> None:
     assert find_list(make_lists(0, 0), 5) == EMPTY
 
 
-def groups_of(by_list: dict[int, list[int]]) -> tuple[Postings, npt.NDArray[np.int64]]:
+def groups_of(by_list: dict[int, list[int]]) -> tuple[CiqPostings, npt.NDArray[np.int64]]:
     of = np.array([number for number, slots in by_list.items() for _ in slots], np.int32)
     slot = np.array([slot for slots in by_list.values() for slot in slots], np.int32)
-    return Postings(of, slot, (slot / 2).astype(np.float32)), np.cumsum([len(slots) for slots in by_list.values()])
+    return CiqPostings(of, slot, (slot / 2).astype(np.float32)), np.cumsum([len(slots) for slots in by_list.values()])
 
 
-def held(lists: Lists) -> list[list[int]]:
+def held(lists: CiqLists) -> list[list[int]]:
     rows = []
     for start, length in zip(lists.start.tolist(), lists.length.tolist(), strict=True):
         rows.append(lists.slot[start : start + length].tolist())

@@ -23,14 +23,14 @@ from skyband.geotext.kernels.posting import (
     TERM,
     TEXT,
     UNIT,
-    Index,
     N,
+    PostedSubscriptions,
     bit_of,
     check_postings,
     other_bit_of,
     stretches_of,
 )
-from skyband.geotext.kernels.posting_search import N_COUNTS, Batch, describe, read_all
+from skyband.geotext.kernels.posting_search import N_COUNTS, MessageBatch, describe, read_all
 from skyband.geotext.postings import PostingIndex
 from skyband.kernels.array import Floats, Int64s
 from skyband.topk.kernels.candidate import make_candidates
@@ -130,7 +130,7 @@ def test_messages_are_described() -> None:
 class Blunt(PostingIndex):
     """An index without bits: every posting and every message seems to have every word."""
 
-    def _batch(self, contents: Contents, lo: int, hi: int) -> Batch:
+    def _batch(self, contents: Contents, lo: int, hi: int) -> MessageBatch:
         batch = super()._batch(contents, lo, hi)
         batch.bits[:] = 2**31 - 1
         self._index.postings.bits[:] = 2**31 - 1
@@ -141,7 +141,7 @@ class Blunt(PostingIndex):
 class Unsummed(PostingIndex):
     """An index whose rests are bounded by their lengths alone."""
 
-    def _batch(self, contents: Contents, lo: int, hi: int) -> Batch:
+    def _batch(self, contents: Contents, lo: int, hi: int) -> MessageBatch:
         self._index.postings.sum[:] = 1e6
         self._index.postings.summary[:, SUM] = 1e6
         return super()._batch(contents, lo, hi)
@@ -150,7 +150,7 @@ class Unsummed(PostingIndex):
 class Unsummarised(PostingIndex):
     """An index whose blocks may all hold somebody."""
 
-    def _batch(self, contents: Contents, lo: int, hi: int) -> Batch:
+    def _batch(self, contents: Contents, lo: int, hi: int) -> MessageBatch:
         self._index.postings.summary[:, CURVE:] = 1e6
         return super()._batch(contents, lo, hi)
 
@@ -293,10 +293,10 @@ def test_reading_goes_on_where_it_stopped(n_pending: int) -> None:
     assert n_stops > 5
 
 
-def _wrong(part: str, *at: Any, value: float) -> Callable[[Index], None]:
+def _wrong(part: str, *at: Any, value: float) -> Callable[[PostedSubscriptions], None]:
     """Damage to one number, or a few."""
 
-    def damage(index: Index) -> None:
+    def damage(index: PostedSubscriptions) -> None:
         array = index
         for name in part.split("."):
             array = getattr(array, name)
@@ -305,65 +305,65 @@ def _wrong(part: str, *at: Any, value: float) -> Callable[[Index], None]:
     return damage
 
 
-def _first_posted(index: Index) -> int:
+def _first_posted(index: PostedSubscriptions) -> int:
     return int(np.flatnonzero(index.keywords[:, PLACE] >= 0)[0])
 
 
-def _summary(column: int, value: float) -> Callable[[Index], None]:
+def _summary(column: int, value: float) -> Callable[[PostedSubscriptions], None]:
     """Damage to the summary of every block of long lists."""
 
-    def damage(index: Index) -> None:
+    def damage(index: PostedSubscriptions) -> None:
         index.postings.summary[:, column] = value
 
     return damage
 
 
-def _unpost(index: Index) -> None:
+def _unpost(index: PostedSubscriptions) -> None:
     index.keywords[_first_posted(index), PLACE] = -1
 
 
-def _misplace(index: Index) -> None:
+def _misplace(index: PostedSubscriptions) -> None:
     at, other = np.flatnonzero(index.keywords[:, PLACE] >= 0)[:2]
     index.keywords[at, PLACE] = index.keywords[other, PLACE]
 
 
-def _mistake_the_term(index: Index) -> None:
+def _mistake_the_term(index: PostedSubscriptions) -> None:
     index.keywords[_first_posted(index), TERM] += 1
 
 
-def _swap_own(index: Index) -> None:
+def _swap_own(index: PostedSubscriptions) -> None:
     slot = int(np.flatnonzero(index.holders[:, N] > 1)[0])
     start = int(index.holders[slot, START])
     index.keywords[start, OWN] = index.keywords[start + 1, OWN]
 
 
-def _dig_a_hole(index: Index) -> None:
+def _dig_a_hole(index: PostedSubscriptions) -> None:
     index.lists.n_gone[np.argmax(index.lists.size)] += 1
 
 
-def _fill_a_hole(index: Index) -> None:
+def _fill_a_hole(index: PostedSubscriptions) -> None:
     term = int(np.flatnonzero(index.lists.room > index.lists.size)[0])
     index.postings.need[index.lists.start[term] + index.lists.size[term]] = 0.5
 
 
-def _ask_for_less(index: Index) -> None:
+def _ask_for_less(index: PostedSubscriptions) -> None:
     index.postings.need[index.keywords[_first_posted(index), PLACE]] -= 1e-3
 
 
-def _run_in_a_circle(index: Index) -> None:
+def _run_in_a_circle(index: PostedSubscriptions) -> None:
     room_class = int(np.flatnonzero(index.postings.free >= 0)[0])
     index.postings.keyword[index.postings.free[room_class]] = index.postings.free[room_class]
 
 
-def _lose_a_stretch(index: Index) -> None:
+def _lose_a_stretch(index: PostedSubscriptions) -> None:
     index.postings.free[np.flatnonzero(index.postings.free >= 0)[0]] = -1
 
 
-def _change_hands(index: Index) -> None:
+def _change_hands(index: PostedSubscriptions) -> None:
     index.keywords[_first_posted(index), OWNER] += 1
 
 
-DAMAGES: dict[str, Callable[[Index], None]] = {
+DAMAGES: dict[str, Callable[[PostedSubscriptions], None]] = {
     "a keyword is no longer posted": _unpost,
     "two keywords are posted at one place": _misplace,
     "a posting is in the list of another word": _mistake_the_term,

@@ -8,8 +8,8 @@ from skyband.geotext.kernels.quadtree import (
     DEEPEST,
     DEPTH,
     NOWHERE,
-    Seats,
-    Tree,
+    QuadTree,
+    TreePlaces,
     check_tree,
     depth_within,
     distance_to,
@@ -24,12 +24,12 @@ from skyband.kernels.array import Floats, Int64s
 UNIT = (0.0, 0.0, 1.0, 1.0)
 
 
-def no_seats(n_slots: int) -> Seats:
+def no_seats(n_slots: int) -> TreePlaces:
     empty = np.full((4, n_slots), NOWHERE, np.int32)
-    return Seats(np.zeros((n_slots, 2)), *empty)
+    return TreePlaces(np.zeros((n_slots, 2)), *empty)
 
 
-def put(tree: Tree, seats: Seats, slots: Int64s, places: Floats, capacity: int) -> Int64s:
+def put(tree: QuadTree, seats: TreePlaces, slots: Int64s, places: Floats, capacity: int) -> Int64s:
     """Seat slots, and tell which have moved."""
     seats.place[slots] = places
     moved, n_moved = np.zeros(len(seats.leaf), np.int64), np.zeros(1, np.int64)
@@ -37,7 +37,7 @@ def put(tree: Tree, seats: Seats, slots: Int64s, places: Floats, capacity: int) 
     return moved[: n_moved[0]]
 
 
-def check(tree: Tree, seats: Seats, moved: Int64s, capacity: int) -> None:
+def check(tree: QuadTree, seats: TreePlaces, moved: Int64s, capacity: int) -> None:
     check_tree(tree, seats, capacity)
     assert len(set(moved.tolist())) == len(moved)
     stale = np.flatnonzero(seats.leaf != seats.known)
@@ -65,7 +65,7 @@ def test_slots_come_and_go(capacity: int) -> None:
     assert leaves_of(tree).tolist() == [0]
 
 
-def assert_within(tree: Tree, leaf: int, place: Floats) -> None:
+def assert_within(tree: QuadTree, leaf: int, place: Floats) -> None:
     x, y = place.tolist()
     assert distance_to(tree, leaf, x, y) == 0.0
     x_low, y_low, x_high, y_high = tree.box[leaf].tolist()

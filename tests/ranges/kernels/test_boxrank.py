@@ -5,16 +5,7 @@ import pytest
 
 from skyband.kernels.array import Floats, Int64s
 from skyband.ranges.boxes import Boxes
-from skyband.ranges.kernels.boxrank import (
-    DISTANCE,
-    Asked,
-    Field,
-    best,
-    first_above,
-    make_asked,
-    make_walk,
-    surround,
-)
+from skyband.ranges.kernels.boxrank import DISTANCE, BoxQuery, Field, best, first_above, make_asked, make_walk, surround
 from skyband.ranges.kernels.boxsearch import count_inside
 from skyband.ranges.kernels.boxtree import LAST
 from skyband.ranges.kernels.message import FARTHEST
@@ -30,7 +21,7 @@ def draw_field(random: np.random.Generator, n: int, dims: int, n_cells: int) -> 
     return Field(boxes.trees, x, y, random.permutation(n))
 
 
-def draw_asked(random: np.random.Generator, dims: int, n_cells: int) -> Asked:
+def draw_asked(random: np.random.Generator, dims: int, n_cells: int) -> BoxQuery:
     """A box, with another one inside."""
     asked = make_asked(dims)
     sides = np.sort(random.integers(0, n_cells, (4, dims)).astype(float), axis=0)
@@ -39,12 +30,12 @@ def draw_asked(random: np.random.Generator, dims: int, n_cells: int) -> Asked:
     return asked
 
 
-def those_before(field: Field, asked: Asked, before: float, tie: int) -> Int64s:
+def those_before(field: Field, asked: BoxQuery, before: float, tie: int) -> Int64s:
     inside = ((asked.low[:-1] <= field.x) & (field.x <= asked.high[:-1])).all(axis=1)
     return np.flatnonzero(inside & ((field.y < before) | ((field.y == before) & (field.tie < tie))))
 
 
-def distances(asked: Asked, x: Floats) -> Floats:
+def distances(asked: BoxQuery, x: Floats) -> Floats:
     """The largest share of the way from the inner box to the outer one, over all sides."""
     shares = [np.zeros(len(x))]
     for j in range(x.shape[1]):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skyband.ranges.kernels import deliveries as module
-from skyband.ranges.kernels.deliveries import FEWEST, Deliveries, bury, remember, remembers
+from skyband.ranges.kernels.deliveries import FEWEST, DeliveryPairs, bury, remember, remembers
 
 N_ROWS, N_OBJECTS = 6, 7
 ROWS, OBJECTS = st.integers(0, N_ROWS - 1), st.integers(0, N_OBJECTS - 1)
@@ -25,7 +25,7 @@ class Twin:
         self.pairs = {pair for pair in self.pairs if pair[0] != row and pair[1] != object}
 
 
-def _do(action: str, row: int, object: int, built: Deliveries, twin: Twin) -> None:
+def _do(action: str, row: int, object: int, built: DeliveryPairs, twin: Twin) -> None:
     if action == "begin":
         built.begin(np.array([row]), N_ROWS)
         twin.rows.add(row)
@@ -51,7 +51,7 @@ def _do(action: str, row: int, object: int, built: Deliveries, twin: Twin) -> No
 
 @given(actions=ACTIONS)
 def test_equals_a_set(actions: list[tuple[str, int, int]]) -> None:
-    built, twin = Deliveries(), Twin()
+    built, twin = DeliveryPairs(), Twin()
     for action, row, object in actions:
         _do(action, row, object, built, twin)
         built.check()
@@ -64,7 +64,7 @@ def test_equals_a_set(actions: list[tuple[str, int, int]]) -> None:
 
 def test_numbers_stay_small_however_many_come_and_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SPARE", 4)
-    built = Deliveries()
+    built = DeliveryPairs()
     slots = np.arange(5, dtype=np.int64)
     built.begin(slots, 5)
     built.bear(5)
@@ -84,7 +84,7 @@ def test_numbers_stay_small_however_many_come_and_go(monkeypatch: pytest.MonkeyP
 
 
 def test_many_pairs() -> None:
-    built = Deliveries()
+    built = DeliveryPairs()
     rows, objects = (part.ravel() for part in np.meshgrid(np.arange(60), np.arange(40)))
     built.begin(np.arange(60), 60)
     built.bear(40)

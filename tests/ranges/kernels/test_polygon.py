@@ -10,12 +10,12 @@ from skyband.ranges.kernels.boxrank import Field
 from skyband.ranges.kernels.message import FARTHEST, Messages, above, make_messages, points_of
 from skyband.ranges.kernels.message_boxes import make_mosaic
 from skyband.ranges.kernels.paint import Style, Update
-from skyband.ranges.kernels.polygon import X1, X2, Easel, lay_region, make_easel, paint_slabs, trace
+from skyband.ranges.kernels.polygon import X1, X2, PolygonEasel, lay_region, make_easel, paint_slabs, trace
 from skyband.ranges.kernels.range_scan import ObjectChanges
 from skyband.ranges.kernels.region_slabs import FIRST, check_slabs, top_of
 from skyband.ranges.kernels.tile_merge import R2
-from skyband.ranges.painter import Groups, Objects
-from skyband.ranges.server import Plan
+from skyband.ranges.painter import Objects, SubscriberGroups
+from skyband.ranges.server import PaintPlan
 
 SEEDS = range(10)
 N_CELLS = 5
@@ -32,7 +32,7 @@ class Scene:
         self.y = random.integers(0, 8, n).astype(float)
         self.tie = random.permutation(n)
         self.boxes.add(0, np.arange(n), np.column_stack([self.x, self.y]))
-        self.easel: Easel = make_easel(200, k)
+        self.easel: PolygonEasel = make_easel(200, k)
         self.random = random
 
     @property
@@ -187,11 +187,11 @@ def test_boxes_need_room_too(room: int, sparse: bool) -> None:
 def test_as_many_calls_as_in_the_paper(k: int, calls: float) -> None:
     """Table VII: 10,000 objects, uniform, Paint-Dense."""
     n, n_events, random = 10_000, 4000, np.random.default_rng(7)
-    objects, groups = Objects(2), Groups(2)
+    objects, groups = Objects(2), SubscriberGroups(2)
     objects.reserve(n, np.arange(n))
     objects.x[:n], objects.y[:n], objects.alive[:n] = random.random((n, 2)), random.random(n), True
     groups.points.add(groups.of(k), np.zeros(1, np.int64), np.zeros((1, 4)))
-    painter = Sloped(objects, groups, Plan("dense"))
+    painter = Sloped(objects, groups, PaintPlan("dense"))
     chosen = random.permutation(n)[:n_events]
     old, share = objects.y[chosen], random.random(n_events)
     new = np.where(random.random(n_events) < 0.5, old + (1.0 - old) * share, old * share)

@@ -12,7 +12,7 @@ from skyband.ranges.kernels.lowest import find_lowest, sort_objects
 from skyband.ranges.kernels.message import GONE, Messages, make_messages
 from skyband.ranges.kernels.range_scan import ObjectChanges
 from skyband.ranges.kernels.subscriber_rows import hear, keep_in_time
-from skyband.ranges.painter import Groups
+from skyband.ranges.painter import SubscriberGroups
 from skyband.ranges.subscribers import Subscribers
 from skyband.topk.kernels.buffer import Buffers, Stamps, make_told
 
@@ -55,7 +55,7 @@ def _messages(rows: list[tuple[float, float, int, float, int]], group: int) -> M
 
 def _subscribers(n: int, k: int) -> Subscribers:
     """Subscription i has the range [i, i]."""
-    subscribers = Subscribers(Groups(1))
+    subscribers = Subscribers(SubscriberGroups(1))
     ids = np.arange(n, dtype=np.float64)[:, np.newaxis]
     slots = subscribers.add(pa.array(range(n)), np.full(n, k, np.int64), ids, ids)
     for part in subscribers.parts(slots):

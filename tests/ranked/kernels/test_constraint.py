@@ -15,9 +15,9 @@ from skyband.ranked.kernels.bits import Bits, make_bits, members
 from skyband.ranked.kernels.constraint import (
     NOBODY,
     POSITION,
-    Blocks,
     Graph,
-    Spans,
+    IntervalPositions,
+    ViewBlocks,
     check_blocks,
     check_graph,
     constrain,
@@ -142,8 +142,8 @@ def naive_arrangement(low: Floats, pairs: list[tuple[int, int]]) -> list[int]:
 class Built(NamedTuple):
     """What Algorithm 2 has made of intervals in one dimension."""
 
-    spans: Spans
-    blocks: Blocks
+    spans: IntervalPositions
+    blocks: ViewBlocks
     graph: Graph
     ready: Bits
     by_left: npt.NDArray[np.int32]
@@ -159,7 +159,7 @@ def constrained(low: Floats, high: Floats, steps: int, n_done: int | None = None
     state = np.array([0, 0, 0, -1])
     while rank_ends(np.array([0, n]), decks[0], decks[1], steps, state, spans, blocks):
         pass
-    part = Spans(*(array[:n_done] for array in spans))
+    part = IntervalPositions(*(array[:n_done] for array in spans))
     done = 0
     while done < len(part.first):
         done = constrain(part, done, steps, blocks, graph, ready)

@@ -11,12 +11,12 @@ from skyband.kernels.slots import BLOCK
 from skyband.ranked.kernels.fitting import FLAT, SUM, Rule
 from skyband.ranked.kernels.interval_scan import (
     NEVER,
+    BestSlots,
     Events,
-    Found,
     Intervals,
-    Spans,
+    PartSpans,
+    ScoreTally,
     Standing,
-    Tally,
     check_standing,
     make_found,
     sift,
@@ -70,17 +70,17 @@ class Case:
 
         return Intervals(laid(self.lo, np.inf), laid(self.hi, -np.inf), laid(self.weight, 0.0))
 
-    def pool(self) -> tuple[Parts, Spans]:
+    def pool(self) -> tuple[Parts, PartSpans]:
         owner, dim = np.nonzero(self.asked)
         fact = np.zeros((len(owner), 4))
         fact[:, LO], fact[:, HI] = self.lo[self.asked], self.hi[self.asked]
         fact[:, KEY] = self.weight[self.asked]
         n_parts = self.asked.sum(axis=1)
         parts = Parts(fact, dim.astype(np.int32), self.weight[self.asked], np.zeros(0, np.int64))
-        return parts, Spans(np.cumsum(n_parts) - n_parts, n_parts)
+        return parts, PartSpans(np.cumsum(n_parts) - n_parts, n_parts)
 
 
-def _listed(found: Found) -> list[list[tuple[int, float]]]:
+def _listed(found: BestSlots) -> list[list[tuple[int, float]]]:
     pairs = list(zip(found.slot.tolist(), found.score.tolist(), strict=True))
     return [pairs[start : start + n] for start, n in zip(found.start, found.length, strict=True)]
 
@@ -93,7 +93,7 @@ def test_finds_the_best_intervals(exact: bool, inside: bool, kernel: str) -> Non
     check_standing(case.standing, case.used)
     wanted, found, heap = case.naive(), make_found(case.events.k), make_heap(40)
     if kernel == "stab":
-        tally = Tally(np.zeros(BLOCK), np.zeros(BLOCK, np.int64))
+        tally = ScoreTally(np.zeros(BLOCK), np.zeros(BLOCK, np.int64))
         stab(case.events, inside, case.blocks(), N // BLOCK, case.standing, heap, tally, found)
     else:
         sift(case.events, case.rule, *case.pool(), case.standing, heap, found)

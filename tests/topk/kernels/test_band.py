@@ -40,7 +40,7 @@ from skyband.topk.kernels.band import (
     most_taken,
     settle_row,
 )
-from skyband.topk.kernels.buffer import ENTER, LEAVE, Told, make_told
+from skyband.topk.kernels.buffer import ENTER, LEAVE, FoundChanges, make_told
 from skyband.topk.kernels.deliveries import EMPTY, make_delivery_set
 
 BASE = 100
@@ -84,7 +84,7 @@ def check_pool(bands: Bands) -> None:
     assert not owners[bands.end[0] :].any()
 
 
-def told_of(told: Told) -> list[tuple[int, int, float, int, bool]]:
+def told_of(told: FoundChanges) -> list[tuple[int, int, float, int, bool]]:
     n = int(told.length[0])
     columns = (told.op, told.item, told.score, told.rank, told.first)
     return list(zip(*(column[:n].tolist() for column in columns), strict=True))
@@ -136,7 +136,7 @@ class Twin:
         self.seen |= {entry.item for entry in best}
         return rows
 
-    def settle(self, best: list[Entry], recency: Recency, departed: Departed, told: Told) -> None:
+    def settle(self, best: list[Entry], recency: Recency, departed: Departed, told: FoundChanges) -> None:
         """Settle the row, and compare what it tells."""
         told.length[0] = 0
         n_enters = settle_row(self.bands, self.slot, 3, recency, departed, told)

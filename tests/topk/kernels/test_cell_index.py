@@ -14,7 +14,7 @@ from skyband.topk.kernels.cell_index import (
     SHARE,
     STRETCH,
     CellIndex,
-    Lists,
+    CellLists,
     _position,
     adjust,
     cell_band,
@@ -47,7 +47,7 @@ def unlisted(kinds: Int64s, centres: Floats, weights: Floats) -> CellIndex:
     return cell_index
 
 
-def move(grid: Grid, cell_index: CellIndex, lists: Lists, slots: Int64s, gates: Floats) -> tuple[Lists, int]:
+def move(grid: Grid, cell_index: CellIndex, lists: CellLists, slots: Int64s, gates: Floats) -> tuple[CellLists, int]:
     """Adjust, with a larger pool whenever it is full; returns the lists and the number of updates."""
     n_updates, done = np.zeros(1, np.int64), 0
     path, found = make_path(len(grid.n)), make_found(int(n_cells(grid)))
@@ -247,7 +247,7 @@ def test_a_repacked_pool_has_no_holes_and_shrinks() -> None:
 @pytest.mark.parametrize("n", [1, 5, STRETCH - 1, STRETCH, STRETCH + 1, 2 * STRETCH, 200])
 def test_finds_the_position_of_each_slot(n: int) -> None:
     pool = np.random.default_rng(n).permutation(1000)[: n + 10].astype(np.int32)
-    lists = Lists(pool, np.zeros(2, np.int64), np.array([3]), np.array([n]), np.array([n]))
+    lists = CellLists(pool, np.zeros(2, np.int64), np.array([3]), np.array([n]), np.array([n]))
     assert [_position(lists, 0, slot) for slot in pool[3 : 3 + n]] == list(range(n))
 
 

@@ -18,7 +18,7 @@ from skyband.topk.kernels.cell_store import (
     places_of,
     put_in_cells,
 )
-from skyband.topk.kernels.cpm import CALLS, PUSHED, SCORED, VISITED, Ask, Frontier, make_frontier, search
+from skyband.topk.kernels.cpm import CALLS, PUSHED, SCORED, VISITED, Frontier, StoreQuery, make_frontier, search
 from skyband.topk.kernels.grid import fit_grid, make_grid
 from skyband.topk.kernels.scan import COUNT, LARGEST, TIME, UNBOUNDED, Live, Published
 from skyband.topk.kernels.score import CHEBYSHEV, COSINE, EUCLIDEAN, PLACE, SUM, Contents, Questions, score_run
@@ -82,7 +82,7 @@ def _scores(kind: int, questions: Questions, contents: Contents) -> Floats:
     return np.where(lengths > 0.0, total / np.where(lengths > 0.0, lengths, 1.0), 0.0) if kind == COSINE else total
 
 
-def _sorted_out(scores: Floats, way: float, live: Live, ask: Ask) -> list[tuple[float, int, int]]:
+def _sorted_out(scores: Floats, way: float, live: Live, ask: StoreQuery) -> list[tuple[float, int, int]]:
     """What `search` promises, by sorting."""
     found = []
     for p in range(live.head, ask.hi):
@@ -106,7 +106,7 @@ class Case(NamedTuple):
     published: Published
     frontier: Frontier
 
-    def check(self, centre: Floats, weight: Floats, ask: Ask) -> list[tuple[float, int, int]]:
+    def check(self, centre: Floats, weight: Floats, ask: StoreQuery) -> list[tuple[float, int, int]]:
         questions = _question(self.kind, centre, weight)
         heap = make_heap(max(ask.want, 1))
         n = search(self.cell_pool, questions, self.published, ask, self.frontier, heap)
@@ -122,11 +122,11 @@ def _case(kind: int, published: Published, n_cells: int, fitted: Floats | None =
     return Case(kind, cell_pool, published, make_frontier(cell_pool))
 
 
-def _ask(kind: int, published: Published, want: int) -> Ask:
+def _ask(kind: int, published: Published, want: int) -> StoreQuery:
     """The best of everything."""
     way = 1.0 if kind <= CHEBYSHEV else -1.0
     hi = published.contents.point.shape[1]
-    return Ask(3, hi, -LARGEST - 1, want, UNBOUNDED, way, np.inf, -np.inf, LARGEST)
+    return StoreQuery(3, hi, -LARGEST - 1, want, UNBOUNDED, way, np.inf, -np.inf, LARGEST)
 
 
 def _points(rng: np.random.Generator, dims: int, n: int, whole: bool) -> Floats:

@@ -3,10 +3,10 @@
 import numpy as np
 
 from skyband.kernels.heap import make_heap
-from skyband.topk.kernels.gate import FOR_EVER, Kept, Stairs, read_gates, read_stairs
+from skyband.topk.kernels.gate import FOR_EVER, CandidateRows, Stairs, read_gates, read_stairs
 
 
-def draw(random: np.random.Generator, n_rows: int) -> Kept:
+def draw(random: np.random.Generator, n_rows: int) -> CandidateRows:
     """Rows in a pool with gaps, of few scores and times, some for ever and some shorter than their k."""
     n = random.integers(0, 9, n_rows)
     start = np.cumsum(n + 1) - n
@@ -16,10 +16,10 @@ def draw(random: np.random.Generator, n_rows: int) -> Kept:
         score[lo : lo + length] = np.sort(random.integers(0, 4, length))
     span = np.where(random.random(n_rows) < 0.3, FOR_EVER, random.integers(1, 12, n_rows))
     ts, k = random.integers(0, 8, 20), random.integers(1, 5, n_rows)
-    return Kept(start, n, k, span, np.full(n_rows, np.inf), item, score, ts, 10)
+    return CandidateRows(start, n, k, span, np.full(n_rows, np.inf), item, score, ts, 10)
 
 
-def gate_of(kept: Kept, row: int, time: int) -> float:
+def gate_of(kept: CandidateRows, row: int, time: int) -> float:
     """The k-th score of those that are live."""
     entries = range(kept.start[row], kept.start[row] + kept.n[row])
     span = int(kept.span[row])

@@ -8,7 +8,7 @@ import pytest
 from skyband.kernels.array import Floats
 from skyband.kernels.heap import make_heap
 from skyband.kernels.slots import BLOCK
-from skyband.topk.kernels.cpm import CALLS, PUSHED, SCORED, VISITED, Ask
+from skyband.topk.kernels.cpm import CALLS, PUSHED, SCORED, VISITED, StoreQuery
 from skyband.topk.kernels.scan import COUNT, LARGEST, TIME, UNBOUNDED, Live, Published
 from skyband.topk.kernels.score import PLACE, Contents, Questions, score_run
 from skyband.topk.kernels.term_search import TermSearch, make_term_search, search_terms
@@ -83,11 +83,13 @@ def _question(place: Floats, alpha: float, terms: list[int], weights: Floats) ->
     )
 
 
-def _ask(published: Published, want: int) -> Ask:
-    return Ask(SLOT, published.contents.point.shape[1], -LARGEST - 1, want, UNBOUNDED, -1.0, np.inf, -np.inf, LARGEST)
+def _ask(published: Published, want: int) -> StoreQuery:
+    return StoreQuery(
+        SLOT, published.contents.point.shape[1], -LARGEST - 1, want, UNBOUNDED, -1.0, np.inf, -np.inf, LARGEST
+    )
 
 
-def _sorted_out(directed: Floats, live: Live, ask: Ask) -> list[tuple[float, int, int]]:
+def _sorted_out(directed: Floats, live: Live, ask: StoreQuery) -> list[tuple[float, int, int]]:
     """What `search_terms` promises, by sorting."""
     found = []
     for p in range(live.head, ask.hi):
@@ -105,7 +107,7 @@ class Case(NamedTuple):
     published: Published
     term_search: TermSearch
 
-    def check(self, questions: Questions, ask: Ask) -> list[tuple[float, int, int]]:
+    def check(self, questions: Questions, ask: StoreQuery) -> list[tuple[float, int, int]]:
         contents, live = self.published
         n, heap, directed = contents.point.shape[1], make_heap(max(ask.want, 1)), np.zeros(contents.point.shape[1])
         score_run(questions, SLOT, contents, 0, n, np.zeros(N_CODES), directed)

@@ -20,7 +20,7 @@ from skyband.topk.kernels.score import (
 from skyband.window.kernels.block_tree import (
     FANOUT,
     FAR,
-    Nodes,
+    BlockNodes,
     Seats,
     Visits,
     enclose,
@@ -67,7 +67,7 @@ class Planted:
             np.full(by_seat, -np.inf),
             np.full(by_seat, -1, np.int64),
         )
-        self.nodes = Nodes(
+        self.nodes = BlockNodes(
             np.full((n_nodes, dims, FANOUT), FAR),
             np.full((n_nodes, dims, FANOUT), -FAR),
             np.full((n_nodes, dims, FANOUT), FAR),

@@ -13,7 +13,7 @@ from skyband.window.kernels.sparse import (
     LISTED,
     SAFE,
     SLOT,
-    Index,
+    SparseLists,
     adjust,
     check_index,
     copy_lists,
@@ -49,13 +49,13 @@ def some_vectors(random: np.random.Generator, n: int, share: float = 0.15) -> Fl
     return vectors
 
 
-def index_of(vectors: Floats, gate: float) -> Index:
+def index_of(vectors: Floats, gate: float) -> SparseLists:
     n, index = len(vectors), SparseIndex(DIMS)
     index.add(np.arange(n), np.full(n, COSINE, np.int8), vectors, vectors, norms_of(vectors), np.full(n, gate))
     return index._index
 
 
-def rank_of(index: Index) -> npt.NDArray[np.int64]:
+def rank_of(index: SparseLists) -> npt.NDArray[np.int64]:
     return np.argsort(index.order.dims)
 
 
@@ -104,7 +104,7 @@ def test_what_is_listed_is_what_can_be_reached() -> None:
         assert sum(index.order.share[j] for j, _ in expected) <= CROWDED
 
 
-def _postings(index: Index, of: int) -> range:
+def _postings(index: SparseLists, of: int) -> range:
     return range(index.lists.start[of], index.lists.start[of] + index.lists.length[of])
 
 
@@ -177,25 +177,25 @@ def test_a_slot_that_is_named_twice_leaves_once() -> None:
     assert index.homes.gate[1] == np.inf
 
 
-def _swap_postings(index: Index) -> None:
+def _swap_postings(index: SparseLists) -> None:
     of = int(np.argmax(index.lists.length))
     at = index.lists.start[of]
     index.lists.who[[at, at + 1]] = index.lists.who[[at + 1, at]]
 
 
-def _move_gate(index: Index) -> None:
+def _move_gate(index: SparseLists) -> None:
     index.homes.gate[3] = -0.99
 
 
-def _lose_posting(index: Index) -> None:
+def _lose_posting(index: SparseLists) -> None:
     index.lists.length[np.argmax(index.lists.length)] -= 1
 
 
-def _take_seat(index: Index) -> None:
+def _take_seat(index: SparseLists) -> None:
     index.n_everywhere[0] += 1
 
 
-def _change_order(index: Index) -> None:
+def _change_order(index: SparseLists) -> None:
     index.order.dims[:] = index.order.dims[::-1].copy()
 
 

@@ -19,7 +19,7 @@ MODULES = {
 }
 
 
-class Steps(click.Group):
+class PipelineCommands(click.Group):
     """The commands by name; the errors of the pipeline are sentences for the user already."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -36,7 +36,7 @@ class Steps(click.Group):
             return super().invoke(ctx)
 
 
-@click.group(cls=Steps)
+@click.group(cls=PipelineCommands)
 def command() -> None:
     """Run engines on Spark, from sources that stream to sinks that keep every batch exactly once.
 

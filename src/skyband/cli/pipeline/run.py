@@ -81,7 +81,7 @@ def command(config_file: Path, until_idle: bool, master: str | None, as_json: bo
     with open_view(output) as view, ending_spark():
         view.say("Starting Spark.")
         pipeline = Pipeline(config if master is None else config._replace(master=master))
-        told = Told(view)
+        told = RunSums(view)
         # Spark has set a handler of its own by now, which would cancel the batch that is running.
         with Requests() as requests:
             try:
@@ -96,7 +96,7 @@ def command(config_file: Path, until_idle: bool, master: str | None, as_json: bo
         raise Ended("Stopped by Ctrl-C after the batch that was running; the next run goes on from there.")
 
 
-class Told:
+class RunSums:
     """What the view has been told: the sums of all batches of this run."""
 
     def __init__(self, view: View) -> None:
@@ -110,7 +110,7 @@ class Told:
         self.view.batch(figures, self.totals)
 
 
-def _follow(pipeline: "Pipeline", told: Told, requests: Requests, until_idle: bool) -> None:
+def _follow(pipeline: "Pipeline", told: RunSums, requests: Requests, until_idle: bool) -> None:
     """Run the stream to its end; a batch is told once Spark's own figures for it are known."""
     waiting: list[Commit] = []
     pipeline.listen(waiting.append)

@@ -34,7 +34,7 @@ class Documents:
         print_object(figures)
 
 
-class Lines:
+class BatchLines:
     """A sentence a batch."""
 
     def say(self, text: str) -> None:
@@ -46,7 +46,7 @@ class Lines:
         click.echo(f"batch {figures['batch']}: {told(figures)}; {rates(figures)}")
 
 
-class Live:
+class LiveLine:
     """One line at the bottom of a terminal."""
 
     def __init__(self, status: Any) -> None:
@@ -67,10 +67,10 @@ def open_view(output: Output) -> Iterator[View]:
     if output.as_json:
         yield Documents()
     elif not sys.stderr.isatty():
-        yield Lines()
+        yield BatchLines()
     else:
         with output.console(stderr=True).status("", spinner_style="none") as status:
-            yield Live(status)
+            yield LiveLine(status)
 
 
 def print_object(value: Any) -> None:

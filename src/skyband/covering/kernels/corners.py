@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skyband.covering.kernels.cells import Axes, write_point
-from skyband.covering.kernels.sfc import HEIGHT, HIGHEST, ROOT, Nodes, SFCArray
+from skyband.covering.kernels.sfc import HEIGHT, HIGHEST, ROOT, SFCArray, SfcNodes
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.simd import LANES, Cells, at_least, at_most, highest_bit
@@ -35,7 +35,7 @@ def make_descent() -> Descent:
 
 
 @inlined
-def allowed(nodes: Nodes, node: int, cells: Cells, above: bool) -> int:
+def allowed(nodes: SfcNodes, node: int, cells: Cells, above: bool) -> int:
     """The entries below which a point may dominate the cells, or with `above` false be dominated by them."""
     mask = (1 << int(nodes.length[node])) - 1
     dims = len(cells)

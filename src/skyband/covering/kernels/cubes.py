@@ -28,7 +28,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 FULL = ~ZERO
 
 
-class Walk(NamedTuple):
+class CubeWalk(NamedTuple):
     """Where an enumeration is: the cube of the last step in `low`, `first` and `last`, and all it takes to go on.
 
     `below` has, for a dimension and a level, the bits of a key that belong to lower levels of that dimension.
@@ -45,7 +45,7 @@ class Walk(NamedTuple):
     below: Words
 
 
-def make_walk(dims: int, bits: int) -> Walk:
+def make_walk(dims: int, bits: int) -> CubeWalk:
     """A walk at its end; it can be started again and again."""
     words = n_words(dims, bits)
     below = np.zeros((dims, bits + 1, words), np.uint64)
@@ -56,7 +56,7 @@ def make_walk(dims: int, bits: int) -> Walk:
             below[j, level + 1, words - 1 - bit // 64] |= ONE << np.uint64(bit % 64)
     low, lengths, r, free = (np.zeros(dims, np.int64) for _ in range(4))
     first, last = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
-    return Walk(low, first, last, lengths, r, free, np.zeros(5, np.int64), spread_table(dims), below)
+    return CubeWalk(low, first, last, lengths, r, free, np.zeros(5, np.int64), spread_table(dims), below)
 
 
 @inlined
@@ -67,7 +67,7 @@ def bit_length(number: int) -> int:
 
 
 @kernel
-def start_walk(lengths: Int64s, walk: Walk) -> None:
+def start_walk(lengths: Int64s, walk: CubeWalk) -> None:
     """Go to the beginning; each length is from 1 to 2**bits."""
     least = lengths[0]
     any_bit = 0
@@ -85,7 +85,7 @@ def _leave_level(state: Int64s, level: int) -> None:
 
 
 @inlined
-def next_cube(walk: Walk) -> int:
+def next_cube(walk: CubeWalk) -> int:
     """The level i of the next cube, whose sides are 2**i, or END."""
     if enum_std_cube(walk) or enumerate_rectangle(walk) or next_fixed_dim(walk) or next_level(walk):
         return walk.state[LEVEL]
@@ -93,7 +93,7 @@ def next_cube(walk: Walk) -> int:
 
 
 @inlined
-def _flip(walk: Walk, z: int, start: int, stop: int) -> None:
+def _flip(walk: CubeWalk, z: int, start: int, stop: int) -> None:
     """Invert the levels from `start` to `stop` of a dimension in the keys."""
     first, last, lower, upper = walk.first, walk.last, walk.below[z, start], walk.below[z, stop]
     for word in range(len(first)):
@@ -103,7 +103,7 @@ def _flip(walk: Walk, z: int, start: int, stop: int) -> None:
 
 
 @inlined
-def enum_std_cube(walk: Walk) -> bool:
+def enum_std_cube(walk: CubeWalk) -> bool:
     """Algorithm 2: the next cube of the rectangle r; after the last one it is the first one again, and False.
 
     The bits of c[z] below r[z] - i are counted up, dimension after dimension with a carry from one to the next.
@@ -125,7 +125,7 @@ def enum_std_cube(walk: Walk) -> bool:
 
 
 @kernel
-def enumerate_rectangle(walk: Walk) -> bool:
+def enumerate_rectangle(walk: CubeWalk) -> bool:
     """Algorithm 1: the next rectangle of fd, with its first cube; after the last one it is the first one, and False.
 
     The paper's slip is where it starts: at the highest bit of a free dimension, also where that is i, which repeats a
@@ -147,7 +147,7 @@ def enumerate_rectangle(walk: Walk) -> bool:
 
 
 @inlined
-def _move_stretch(walk: Walk, z: int, to: int) -> None:
+def _move_stretch(walk: CubeWalk, z: int, to: int) -> None:
     """Change r[z] to the next higher or lower bit of L[z]; low[z] is at the start of its stretch, before and after."""
     # Equation 1 for both bits: they differ in the levels between them and in their own ones, and in all of these.
     start, stop = min(walk.r[z], to), max(walk.r[z], to) + 1
@@ -157,7 +157,7 @@ def _move_stretch(walk: Walk, z: int, to: int) -> None:
 
 
 @kernel
-def next_fixed_dim(walk: Walk) -> bool:
+def next_fixed_dim(walk: CubeWalk) -> bool:
     """The next fd of FixedDim(L, i, m), or the first one of the next m; False after the last m."""
     state = walk.state
     subset, n = state[SUBSET], state[N_OPTIONAL]
@@ -179,7 +179,7 @@ def next_fixed_dim(walk: Walk) -> bool:
 
 
 @kernel
-def next_level(walk: Walk) -> bool:
+def next_level(walk: CubeWalk) -> bool:
     """The next lower i for which D_i is not empty, with the first fd that has rectangles; False at the end."""
     lengths, state = walk.lengths, walk.state
     rest = state[ANY_BIT] & ((1 << state[LEVEL]) - 1)
@@ -199,7 +199,7 @@ def next_level(walk: Walk) -> bool:
 
 
 @inlined
-def _fix(walk: Walk) -> None:
+def _fix(walk: CubeWalk) -> None:
     """Go to the first cube of the first rectangle of fd.
 
     A dimension whose highest bit is at i is in every fd: left free it has no bit above i, and there are no rectangles.
@@ -254,7 +254,7 @@ def n_cubes(lengths: Int64s) -> list[int]:
 
 
 @kernel
-def write_cubes(walk: Walk, levels: Int64s, firsts: Words, lasts: Words) -> int:
+def write_cubes(walk: CubeWalk, levels: Int64s, firsts: Words, lasts: Words) -> int:
     """Write the next cubes, as many as there are rows, and return how many there were."""
     first, last = walk.first, walk.last
     for i in range(len(levels)):
@@ -295,7 +295,7 @@ def rectangles(lengths: Int64s, bits: int, i: int) -> list[tuple[int, ...]]:
             return found
 
 
-def check_walk(walk: Walk, level: int) -> None:
+def check_walk(walk: CubeWalk, level: int) -> None:
     """Assert the invariants after a step to a cube of this level."""
     dims, bits = len(walk.low), walk.below.shape[1] - 1
     key = np.empty_like(walk.first)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skyband.covering.kernels.cubes import END, Walk, make_walk, next_cube, start_walk, volume
+from skyband.covering.kernels.cubes import END, CubeWalk, make_walk, next_cube, start_walk, volume
 from skyband.covering.kernels.curve import Words, less
 from skyband.covering.kernels.sfc import HEIGHT, SFCArray
 from skyband.covering.kernels.sfcwalk import NONE, descend, next_leaf
@@ -33,7 +33,7 @@ PROBES, SEARCHED, WHOLE, LEVEL, AT_LEVEL = 0, 1, 2, 3, 4
 class Hunt(NamedTuple):
     """A search under way: the walk over the cubes, the bounds of the last one, its keys, and what was done so far."""
 
-    walk: Walk
+    walk: CubeWalk
     low: Int64s
     high: Int64s
     first: Words

@@ -32,7 +32,7 @@ LEAF, INNER = 0, 1
 NODE, AT = 0, 1
 
 
-class Nodes(NamedTuple):
+class SfcNodes(NamedTuple):
     """By node its length, by node, dimension and entry the corners, and by node and entry the separator and the child.
 
     The child of a leaf's entry is the slot of a point.
@@ -53,8 +53,8 @@ class SFCArray(NamedTuple):
     all is scratch, so one thread at a time may use it.
     """
 
-    leaves: Nodes
-    inners: Nodes
+    leaves: SfcNodes
+    inners: SfcNodes
     shape: Int64s
     spread: UInt64s
     free: tuple[Int64s, Int64s]
@@ -72,11 +72,11 @@ def make_array(dims: int, bits: int, n_leaves: int = 0, n_inners: int = 0, hilbe
     words = n_words(dims, bits)
     kind: Any = np.uint16 if bits <= 16 else np.uint32
 
-    def nodes(n: int, n_words: int) -> Nodes:
+    def nodes(n: int, n_words: int) -> SfcNodes:
         upper, tie = np.zeros((n, dims, LANES), kind), np.zeros((n, LANES if n_words else 0), np.int32)
         lower = np.zeros((n, dims, LANES), kind) if n_words else upper
         child, key = np.zeros((n, LANES), np.int32), np.zeros((n, LANES if n_words else 0, words), np.uint64)
-        return Nodes(np.zeros(n, np.int32), upper, lower, child, key, tie)
+        return SfcNodes(np.zeros(n, np.int32), upper, lower, child, key, tie)
 
     return SFCArray(
         nodes(n_leaves, 0),
@@ -113,7 +113,7 @@ def precedes(a: UInt64s, a_tie: int, b: UInt64s, b_tie: int) -> bool:
 
 
 @inlined
-def child_at(nodes: Nodes, node: int, key: UInt64s, tie: int) -> int:
+def child_at(nodes: SfcNodes, node: int, key: UInt64s, tie: int) -> int:
     """The entry of an inner node that a pair belongs below: the last whose separator does not come after it."""
     keys, ties, at, beyond = nodes.key[node], nodes.tie[node], 0, int(nodes.length[node])
     while beyond - at > 1:
@@ -126,7 +126,7 @@ def child_at(nodes: Nodes, node: int, key: UInt64s, tie: int) -> int:
 
 
 @kernel
-def summarise(nodes: Nodes, node: int, parent: int, at: int, inners: Nodes) -> None:
+def summarise(nodes: SfcNodes, node: int, parent: int, at: int, inners: SfcNodes) -> None:
     """Write the corners of a node into the entry of its parent."""
     n = int(nodes.length[node])
     for j in range(nodes.upper.shape[1]):
@@ -141,7 +141,7 @@ def summarise(nodes: Nodes, node: int, parent: int, at: int, inners: Nodes) -> N
 
 
 @kernel
-def _move(nodes: Nodes, source: int, i: int, target: int, k: int) -> None:
+def _move(nodes: SfcNodes, source: int, i: int, target: int, k: int) -> None:
     """Copy an entry of an inner node."""
     nodes.child[target, k], nodes.tie[target, k] = nodes.child[source, i], nodes.tie[source, i]
     for w in range(nodes.key.shape[2]):
@@ -164,7 +164,7 @@ def _give_back(free: Int64s, n_free: Int64s, kind: int, node: int) -> None:
 
 
 @kernel
-def _make_room(inners: Nodes, parent: int, at: int) -> None:
+def _make_room(inners: SfcNodes, parent: int, at: int) -> None:
     for i in range(inners.length[parent], at, -1):
         _move(inners, parent, i - 1, parent, i)
     inners.length[parent] += 1
@@ -205,7 +205,7 @@ def _halve_leaf(array: SFCArray, node: int, parent: int, at: int) -> None:
 
 
 @kernel
-def _keep(leaves: Nodes, node: int, order: Int64s) -> None:
+def _keep(leaves: SfcNodes, node: int, order: Int64s) -> None:
     """Leave only the first half of the order in a leaf, at its front."""
     stays = np.int64(0)
     for i in range(HALF):
@@ -297,7 +297,7 @@ def insert(array: SFCArray, cells: Cells, slot: int) -> None:
 
 
 @kernel
-def _widen(inners: Nodes, node: int, at: int, cells: Cells) -> None:
+def _widen(inners: SfcNodes, node: int, at: int, cells: Cells) -> None:
     for j in range(len(cells)):
         inners.upper[node, j, at] = max(inners.upper[node, j, at], cells[j])
         inners.lower[node, j, at] = min(inners.lower[node, j, at], cells[j])
@@ -354,7 +354,7 @@ def _mend(array: SFCArray, height: int) -> None:
 
 
 @kernel
-def _drop_child(inners: Nodes, node: int, at: int) -> int:
+def _drop_child(inners: SfcNodes, node: int, at: int) -> int:
     """Take a child out of a node; returns how many are left."""
     length = int(inners.length[node]) - 1
     for i in range(at, length):

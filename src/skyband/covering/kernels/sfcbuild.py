@@ -6,7 +6,7 @@ import numpy as np
 
 from skyband.covering.kernels.curve import Words, keys_of
 from skyband.covering.kernels.hilbert import hilbert_keys
-from skyband.covering.kernels.sfc import HEIGHT, HILBERT, INNER, LEAF, ROOT, SIZE, Nodes, SFCArray, make_array
+from skyband.covering.kernels.sfc import HEIGHT, HILBERT, INNER, LEAF, ROOT, SIZE, SFCArray, SfcNodes, make_array
 from skyband.kernels.array import Int64s
 from skyband.kernels.simd import LANES, Cells
 
@@ -59,7 +59,7 @@ def build(
     return array
 
 
-def _pack(nodes: Nodes, first: int, upper: Cells, lower: Cells, children: Int64s) -> None:
+def _pack(nodes: SfcNodes, first: int, upper: Cells, lower: Cells, children: Int64s) -> None:
     """Fill nodes from one on with entries in their order."""
     n, dims = upper.shape
     node, lane = first + np.arange(n) // PACKED, np.arange(n) % PACKED
@@ -71,7 +71,7 @@ def _pack(nodes: Nodes, first: int, upper: Cells, lower: Cells, children: Int64s
     nodes.length[: first + -(-n // PACKED)][first:] = np.bincount(node - first)
 
 
-def _corners(nodes: Nodes, level: Int64s) -> tuple[Cells, Cells]:
+def _corners(nodes: SfcNodes, level: Int64s) -> tuple[Cells, Cells]:
     """The corners of nodes, all of which have entries."""
     in_use = (np.arange(LANES) < nodes.length[level][:, None])[:, None, :]
     most = np.iinfo(nodes.upper.dtype).max

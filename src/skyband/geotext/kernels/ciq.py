@@ -53,7 +53,7 @@ VERIFIED = 1
 ACCEPTED = 2
 
 
-class Space(NamedTuple):
+class CellEdges(NamedTuple):
     """The edges of the innermost cells, ascending, one more than there are cells in a row or a column."""
 
     xs: Floats
@@ -62,7 +62,7 @@ class Space(NamedTuple):
     depth: int
 
 
-class Asked(NamedTuple):
+class CiqSubscribers(NamedTuple):
     """By slot: `numbers` are X, Y, ALPHA and GATE, `span` is where its terms start and how many they are.
 
     `least` is (4 * (level - 1) + quarter, slot): a walk through lists stays in one row, and goes forward there.
@@ -75,7 +75,7 @@ class Asked(NamedTuple):
     weights: Floats
 
 
-class Lists(NamedTuple):
+class CiqLists(NamedTuple):
     """Lists by number, below `used[N_LISTS]`; `places` holds numbers by hash, `slot` and `weight` are the pool."""
 
     places: Int32s
@@ -88,7 +88,7 @@ class Lists(NamedTuple):
     weight: Float32s
 
 
-class Postings(NamedTuple):
+class CiqPostings(NamedTuple):
     """Postings of some slots, and the list that each belongs to."""
 
     of: Int32s
@@ -96,7 +96,7 @@ class Postings(NamedTuple):
     weight: Float32s
 
 
-class Reading(NamedTuple):
+class CiqWorkspace(NamedTuple):
     """Working space: weights by term, cursors, slots to score with their similarity, counts.
 
     A message has a cursor for each list, at `at` of those up to `end`; the cursors in `order` point to ascending
@@ -114,7 +114,7 @@ class Reading(NamedTuple):
     counts: Int64s
 
 
-def make_space(bounds: tuple[float, float, float, float], depth: int) -> Space:
+def make_space(bounds: tuple[float, float, float, float], depth: int) -> CellEdges:
     """The space of these bounds (least x and y, greatest x and y), cut into quarters that often."""
     x_min, y_min, x_max, y_max = bounds
     width, height = x_max - x_min, y_max - y_min
@@ -122,12 +122,12 @@ def make_space(bounds: tuple[float, float, float, float], depth: int) -> Space:
     xs, ys = x_min + width * steps, y_min + height * steps
     xs[0] = ys[0] = -np.inf
     xs[-1] = ys[-1] = np.inf
-    return Space(xs, ys, float(np.sqrt(width * width + height * height)), depth)
+    return CellEdges(xs, ys, float(np.sqrt(width * width + height * height)), depth)
 
 
-def make_lists(n_lists: int, n_postings: int) -> Lists:
+def make_lists(n_lists: int, n_postings: int) -> CiqLists:
     """No lists yet, and room for that many."""
-    return Lists(
+    return CiqLists(
         np.full(1 << int(2 * n_lists).bit_length(), EMPTY, np.int32),
         np.zeros(n_lists, np.int64),
         np.zeros(n_lists, np.int64),
@@ -139,15 +139,15 @@ def make_lists(n_lists: int, n_postings: int) -> Lists:
     )
 
 
-def make_postings(n: int) -> Postings:
+def make_postings(n: int) -> CiqPostings:
     """Room for that many postings."""
-    return Postings(np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.float32))
+    return CiqPostings(np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.float32))
 
 
-def make_reading() -> Reading:
+def make_reading() -> CiqWorkspace:
     """Working space for messages without terms, and no slots."""
     integers, numbers = np.zeros(1, np.int64), np.zeros(1)
-    return Reading(
+    return CiqWorkspace(
         numbers,
         integers,
         integers.copy(),
@@ -191,7 +191,7 @@ def min_text(gate: float, alpha: float, near: float) -> float:
 
 
 @kernel
-def bound(slots: Int64s, space: Space, asked: Asked) -> None:
+def bound(slots: Int64s, space: CellEdges, asked: CiqSubscribers) -> None:
     """Compute MinT of slots for their covering cells, from their gates."""
     xs, ys, diagonal, depth = space
     numbers, least = asked.numbers, asked.least
@@ -224,13 +224,13 @@ def _place(key: Int64s, places: Int32s, wanted: int) -> int:
 
 
 @kernel
-def find_list(lists: Lists, wanted: int) -> int:
+def find_list(lists: CiqLists, wanted: int) -> int:
     """The number of the list with a key, or EMPTY."""
     return lists.places[_place(lists.key, lists.places, wanted)]
 
 
 @inlined
-def _find_or_make(lists: Lists, wanted: int) -> int:
+def _find_or_make(lists: CiqLists, wanted: int) -> int:
     """The number of the list with a key, made where there is none; EMPTY where there is no room for it."""
     key, places, used = lists.key, lists.places, lists.used
     place = _place(key, places, wanted)
@@ -243,7 +243,7 @@ def _find_or_make(lists: Lists, wanted: int) -> int:
 
 
 @kernel
-def locate(slots: Int64s, space: Space, asked: Asked, lists: Lists, into: Postings) -> bool:
+def locate(slots: Int64s, space: CellEdges, asked: CiqSubscribers, lists: CiqLists, into: CiqPostings) -> bool:
     """Write down the postings of slots, by slot, and make lists for them; False when there is no room for a list."""
     xs, ys, _, depth = space
     of, to_slot, to_weight = into
@@ -268,7 +268,7 @@ def locate(slots: Int64s, space: Space, asked: Asked, lists: Lists, into: Postin
 
 
 @kernel
-def place_lists(lists: Lists) -> None:
+def place_lists(lists: CiqLists) -> None:
     """Write the numbers of all lists into places, which are empty."""
     key, places = lists.key, lists.places
     for number in range(lists.used[N_LISTS]):
@@ -276,7 +276,7 @@ def place_lists(lists: Lists) -> None:
 
 
 @kernel
-def copy_lists(old: Lists, new: Lists) -> None:
+def copy_lists(old: CiqLists, new: CiqLists) -> None:
     """Copy the postings of lists to where their new stretches start."""
     old_slot, old_weight, new_slot, new_weight = old.slot, old.weight, new.slot, new.weight
     for number in range(old.used[N_LISTS]):
@@ -286,7 +286,7 @@ def copy_lists(old: Lists, new: Lists) -> None:
 
 
 @inlined
-def _move(lists: Lists, number: int, need: int) -> bool:
+def _move(lists: CiqLists, number: int, need: int) -> bool:
     """Give a list a larger stretch at the end of the pool, if there is room."""
     slots, weights, start, to = lists.slot, lists.weight, lists.start[number], lists.used[END]
     capacity = need + need // 8
@@ -300,7 +300,7 @@ def _move(lists: Lists, number: int, need: int) -> bool:
 
 
 @kernel
-def enter(postings: Postings, ends: Int64s, done: int, lists: Lists) -> int:
+def enter(postings: CiqPostings, ends: Int64s, done: int, lists: CiqLists) -> int:
     """Merge postings into their lists; group i, those before `ends[i]`, are of one list and new to it, by slot.
 
     Begins with group `done` and returns the first one that there was no room for.
@@ -340,7 +340,7 @@ def _search(slots: Int32s, lo: int, hi: int, slot: int) -> int:
 
 
 @kernel
-def take_out(postings: Postings, ends: Int64s, lists: Lists) -> None:
+def take_out(postings: CiqPostings, ends: Int64s, lists: CiqLists) -> None:
     """Take postings out of their lists; groups as in `enter`."""
     of, gone = postings.of, postings.slot
     slots, weights, starts, lengths = lists.slot, lists.weight, lists.start, lists.length
@@ -371,7 +371,7 @@ def measure(contents: Contents, lo: int, hi: int) -> tuple[int, int]:
 
 
 @kernel
-def _open(lists: Lists, contents: Contents, publication: int, cell: int, n_cells: int, reading: Reading) -> int:
+def _open(lists: CiqLists, contents: Contents, publication: int, cell: int, n_cells: int, reading: CiqWorkspace) -> int:
     """Set a cursor to the start of each list that a message has in a cell; returns how many there are."""
     terms, said, start = contents.terms, contents.term_weights, contents.term_start[publication]
     n = 0
@@ -396,7 +396,7 @@ def _settle(heads: Int64s, order: Int64s, i: int, n: int, head: int, which: int)
 
 
 @kernel
-def _walk(lists: Lists, least: Float32s, n: int, n_found: int, reading: Reading) -> int:
+def _walk(lists: CiqLists, least: Float32s, n: int, n_found: int, reading: CiqWorkspace) -> int:
     """Go through n lists side by side and add the slots that reach their MinT; returns how many are found now."""
     slots, weights, found, texts = lists.slot, lists.weight, reading.found, reading.text
     ats, ends, heads, order, said = reading.at, reading.end, reading.head, reading.order, reading.weight
@@ -435,7 +435,14 @@ def _walk(lists: Lists, least: Float32s, n: int, n_found: int, reading: Reading)
 
 
 @kernel
-def _find(space: Space, asked: Asked, lists: Lists, contents: Contents, publication: int, reading: Reading) -> int:
+def _find(
+    space: CellEdges,
+    asked: CiqSubscribers,
+    lists: CiqLists,
+    contents: Contents,
+    publication: int,
+    reading: CiqWorkspace,
+) -> int:
     """Collect the slots that a message may pass; returns how many."""
     depth, n_cells, n_found = space.depth, first_cell(space.depth + 1), 0
     column = step_of(space.xs, depth, contents.point[0, publication])
@@ -450,7 +457,9 @@ def _find(space: Space, asked: Asked, lists: Lists, contents: Contents, publicat
 
 
 @kernel
-def _verify(asked: Asked, contents: Contents, publication: int, n: int, reading: Reading, into: Candidates) -> bool:
+def _verify(
+    asked: CiqSubscribers, contents: Contents, publication: int, n: int, reading: CiqWorkspace, into: Candidates
+) -> bool:
     """Score the first n slots found, and add those within their gates; False when there is no room for one."""
     numbers, span, terms, weights = asked.numbers, asked.span, asked.terms, asked.weights
     said, found, texts = reading.said, reading.found, reading.text
@@ -479,13 +488,13 @@ def _verify(asked: Asked, contents: Contents, publication: int, n: int, reading:
 
 @kernel
 def disseminate(
-    space: Space,
-    asked: Asked,
-    lists: Lists,
+    space: CellEdges,
+    asked: CiqSubscribers,
+    lists: CiqLists,
     contents: Contents,
     lo: int,
     hi: int,
-    reading: Reading,
+    reading: CiqWorkspace,
     into: Candidates,
 ) -> int:
     """Find the slots that the publications lo to hi pass; returns the first one that there was no room for.
@@ -504,7 +513,7 @@ def disseminate(
     return hi
 
 
-def covering(space: Space, x: float, y: float) -> list[tuple[int, int]]:
+def covering(space: CellEdges, x: float, y: float) -> list[tuple[int, int]]:
     """The covering cells of a place and the rows of their MinT, plainly."""
     cells = []
     column, row = step_of(space.xs, space.depth, x), step_of(space.ys, space.depth, y)
@@ -517,7 +526,7 @@ def covering(space: Space, x: float, y: float) -> list[tuple[int, int]]:
     return cells
 
 
-def check_ciq(space: Space, asked: Asked, lists: Lists, slots: Int64s) -> None:
+def check_ciq(space: CellEdges, asked: CiqSubscribers, lists: CiqLists, slots: Int64s) -> None:
     """Assert the invariants, where `slots` are those present."""
     n_lists, end, n_postings = (int(n) for n in lists.used)
     numbers, start, length = range(n_lists), lists.start[:n_lists], lists.length[:n_lists]
@@ -542,7 +551,7 @@ def check_ciq(space: Space, asked: Asked, lists: Lists, slots: Int64s) -> None:
     assert np.array_equal(before, asked.least[:, slots])
 
 
-def _postings_of(space: Space, asked: Asked, slots: Int64s) -> dict[tuple[int, int], float]:
+def _postings_of(space: CellEdges, asked: CiqSubscribers, slots: Int64s) -> dict[tuple[int, int], float]:
     wanted = {}
     for slot in slots.tolist():
         cells = covering(space, asked.numbers[slot, X], asked.numbers[slot, Y])

@@ -78,7 +78,7 @@ class Prunings(NamedTuple):
     unseen: bool
 
 
-class Message(NamedTuple):
+class MessageWords(NamedTuple):
     """The words of one message, larger codes first; `maxwt` and `wtsum` from each word on, then 0.
 
     `cap` is what a weight of the message is at most for the prefix: `maxwt`, or HEAVIEST without the refinement.
@@ -91,7 +91,7 @@ class Message(NamedTuple):
     cap: Floats
 
 
-class Found(NamedTuple):
+class Similarities(NamedTuple):
     """The paper's R: slots with their similarity so far, -inf when they are out; `mark` is a slot's place here plus 1.
 
     `rest` is the sum of the slot's weights behind its last word visited, and `last` which word of the message that is.
@@ -104,14 +104,14 @@ class Found(NamedTuple):
     last: Int32s
 
 
-class Reading(NamedTuple):
+class DisseminationWorkspace(NamedTuple):
     """Working space: by node the outer bound `reach`, -1 for leaves that are out, and the outer distance `far`.
 
     `tally` counts for one message, `total` for all.
     """
 
-    message: Message
-    found: Found
+    message: MessageWords
+    found: Similarities
     said: Floats
     reach: Floats
     far: Floats
@@ -141,7 +141,7 @@ def extent_of(contents: Contents, lo: int, hi: int) -> tuple[int, int]:
 
 
 @inlined
-def _read(contents: Contents, p: int, refined: bool, message: Message) -> int:
+def _read(contents: Contents, p: int, refined: bool, message: MessageWords) -> int:
     """Sort the words of a message and sum up its weights from behind; returns how many words there are."""
     word, weight, maxwt, wtsum, cap = message
     start, n = contents.term_start[p], contents.term_count[p]
@@ -160,7 +160,9 @@ def _read(contents: Contents, p: int, refined: bool, message: Message) -> int:
 
 
 @inlined
-def _measure(index: Igpt, x: float, y: float, diagonal: float, prunings: Prunings, reading: Reading) -> None:
+def _measure(
+    index: Igpt, x: float, y: float, diagonal: float, prunings: Prunings, reading: DisseminationWorkspace
+) -> None:
     """The outer bound of each leaf that has slots and cannot be pruned as a whole (Lemma 6)."""
     tree, least, reach, far, tally = index.tree, index.least, reading.reach, reading.far, reading.tally
     for leaf in range(tree.used[N_NODES]):
@@ -189,7 +191,9 @@ def _end_of(parts: Float32s, first: int, n: int, wtsum_m: float, reach: float) -
 
 
 @inlined
-def _visit(index: Igpt, at: int, i: int, sight: Sight, prunings: Prunings, reading: Reading, n: int) -> int:
+def _visit(
+    index: Igpt, at: int, i: int, sight: Sight, prunings: Prunings, reading: DisseminationWorkspace, n: int
+) -> int:
     """Look at the slot of an entry of word i; returns how many have been found then, -1 if there is no room for it."""
     parts, gauge, found, message = index.lists.parts, index.asks.gauge, reading.found, reading.message
     slot, wt, behind = index.lists.who[at, SLOT], float(parts[at, WT]), float(parts[at, BEHIND])
@@ -219,7 +223,7 @@ def _visit(index: Igpt, at: int, i: int, sight: Sight, prunings: Prunings, readi
 
 @inlined
 def _visit_group(
-    index: Igpt, first: int, end: int, i: int, sight: Sight, prunings: Prunings, reading: Reading, n: int
+    index: Igpt, first: int, end: int, i: int, sight: Sight, prunings: Prunings, reading: DisseminationWorkspace, n: int
 ) -> int:
     """Look at the entries of a group; returns as `_visit`."""
     parts, cap, is_filtered, n_filtered = index.lists.parts, reading.message.cap[i], prunings.prefix, 0
@@ -238,7 +242,9 @@ def _visit_group(
 
 
 @inlined
-def _visit_list(index: Igpt, of: int, i: int, sight: Sight, prunings: Prunings, reading: Reading, n: int) -> int:
+def _visit_list(
+    index: Igpt, of: int, i: int, sight: Sight, prunings: Prunings, reading: DisseminationWorkspace, n: int
+) -> int:
     """Look at a list of word i, group by group; returns as `_visit`."""
     who, parts, tally, wtsum_m = index.lists.who, index.lists.parts, reading.tally, reading.message.wtsum[i]
     first = index.lists.head[of, START]
@@ -257,7 +263,9 @@ def _visit_list(index: Igpt, of: int, i: int, sight: Sight, prunings: Prunings, 
 
 
 @inlined
-def _walk(index: Igpt, n_words: int, home: int, diagonal: float, prunings: Prunings, reading: Reading) -> int:
+def _walk(
+    index: Igpt, n_words: int, home: int, diagonal: float, prunings: Prunings, reading: DisseminationWorkspace
+) -> int:
     """Find the slots that the bounds leave; returns how many, -1 if there is no room for them."""
     head, chain, word, n = index.lists.head, index.lists.chain, reading.message.word, 0
     for i in range(n_words):
@@ -275,7 +283,9 @@ def _walk(index: Igpt, n_words: int, home: int, diagonal: float, prunings: Pruni
 
 
 @inlined
-def _verify(index: Igpt, n_found: int, contents: Contents, p: int, reading: Reading, into: Candidates) -> int:
+def _verify(
+    index: Igpt, n_found: int, contents: Contents, p: int, reading: DisseminationWorkspace, into: Candidates
+) -> int:
     """Score what was found; returns how many candidates there are then, written down as far as there is room."""
     asks, place, found, tally = index.asks, index.seats.place, reading.found, reading.tally
     n, room, x, y = into.length[0], len(into.slot), contents.point[0, p], contents.point[1, p]
@@ -299,14 +309,20 @@ def _verify(index: Igpt, n_found: int, contents: Contents, p: int, reading: Read
 
 
 @inlined
-def _forget(n_found: int, found: Found) -> None:
+def _forget(n_found: int, found: Similarities) -> None:
     for f in range(n_found):
         found.mark[found.slot[f]] = 0
 
 
 @kernel
 def match(
-    index: Igpt, contents: Contents, lo: int, hi: int, prunings: Prunings, reading: Reading, into: Candidates
+    index: Igpt,
+    contents: Contents,
+    lo: int,
+    hi: int,
+    prunings: Prunings,
+    reading: DisseminationWorkspace,
+    into: Candidates,
 ) -> int:
     """Find the slots that messages lo to hi pass the gates of, by Algorithm 1 for each.
 

@@ -28,7 +28,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skyband.geotext.kernels.quadtree import CHILD, COUNT, FIRST, LEAF, N_NODES, NOWHERE, Seats, Tree, depth_within
+from skyband.geotext.kernels.quadtree import (
+    CHILD,
+    COUNT,
+    FIRST,
+    LEAF,
+    N_NODES,
+    NOWHERE,
+    QuadTree,
+    TreePlaces,
+    depth_within,
+)
 from skyband.kernels.array import Bools, Float32s, Floats, Int8s, Int32s, Int64s
 from skyband.kernels.compile import inlined, kernel
 
@@ -90,7 +100,7 @@ class Asks(NamedTuple):
     weights: Floats
 
 
-class Lists(NamedTuple):
+class IgptLists(NamedTuple):
     """`head` has a row for each list, `table` finds it by leaf and term, `chain` is the first list of each term.
 
     `who` and `parts` are the pool of entries; `free` heads the free rooms by class.
@@ -108,17 +118,17 @@ class Lists(NamedTuple):
 class Igpt(NamedTuple):
     """All that is kept of subscriptions; `least` and `stale` are by node of the tree."""
 
-    tree: Tree
-    seats: Seats
+    tree: QuadTree
+    seats: TreePlaces
     asks: Asks
-    lists: Lists
+    lists: IgptLists
     least: Floats
     stale: Bools
 
 
-def make_lists(n_lists: int, n_terms: int, n_entries: int) -> Lists:
+def make_lists(n_lists: int, n_terms: int, n_entries: int) -> IgptLists:
     """No lists, and room for so many, of so many terms, with so many entries in all."""
-    return Lists(
+    return IgptLists(
         head=np.zeros((n_lists, 7), np.int32),
         table=np.full(1 << max(4, int(2 * n_lists).bit_length()), NO_LIST, np.int32),
         chain=np.full(n_terms, NO_LIST, np.int32),
@@ -215,7 +225,7 @@ def _hash(leaf: int, term: int) -> int:
 
 
 @inlined
-def _place_of(lists: Lists, leaf: int, term: int) -> int:
+def _place_of(lists: IgptLists, leaf: int, term: int) -> int:
     """Where in the table the list is, or could be."""
     table, head = lists.table, lists.head
     mask = len(table) - 1
@@ -226,13 +236,13 @@ def _place_of(lists: Lists, leaf: int, term: int) -> int:
 
 
 @kernel
-def find_list(lists: Lists, leaf: int, term: int) -> int:
+def find_list(lists: IgptLists, leaf: int, term: int) -> int:
     """The list of a term in a leaf, or NO_LIST."""
     return lists.table[_place_of(lists, leaf, term)]
 
 
 @inlined
-def _take_room(lists: Lists, length: int) -> tuple[int, int]:
+def _take_room(lists: IgptLists, length: int) -> tuple[int, int]:
     """A room for so many entries, which there is: where it starts and how many it has."""
     room_class = class_for(length)
     start, room = lists.free[room_class], _room_of(room_class)
@@ -245,14 +255,14 @@ def _take_room(lists: Lists, length: int) -> tuple[int, int]:
 
 
 @inlined
-def _free_room(lists: Lists, start: int, room: int) -> None:
+def _free_room(lists: IgptLists, start: int, room: int) -> None:
     room_class = class_for(room)
     lists.who[start, SLOT] = lists.free[room_class]
     lists.free[room_class] = start
 
 
 @kernel
-def _make_list(lists: Lists, place: int, leaf: int, term: int) -> int:
+def _make_list(lists: IgptLists, place: int, leaf: int, term: int) -> int:
     """A list with room for one entry, at a place of the table that is free."""
     head, chain, used = lists.head, lists.chain, lists.used
     of = used[FREE_HEAD]
@@ -272,7 +282,7 @@ def _make_list(lists: Lists, place: int, leaf: int, term: int) -> int:
 
 
 @inlined
-def _close_gap(lists: Lists, gap: int) -> None:
+def _close_gap(lists: IgptLists, gap: int) -> None:
     """Empty a place of the table, and move up what would not be found across it."""
     table, head = lists.table, lists.head
     mask = len(table) - 1
@@ -286,7 +296,7 @@ def _close_gap(lists: Lists, gap: int) -> None:
 
 
 @kernel
-def _drop_list(lists: Lists, place: int) -> None:
+def _drop_list(lists: IgptLists, place: int) -> None:
     """Give up the list at a place of the table, with all that is in it."""
     head, chain, used, of = lists.head, lists.chain, lists.used, lists.table[place]
     before, after = head[of, BEFORE], head[of, AFTER]
@@ -312,7 +322,7 @@ def _copy_entry(who: Int32s, parts: Float32s, at: int, to_who: Int32s, to_parts:
 
 
 @kernel
-def _lengthen(lists: Lists, of: int) -> None:
+def _lengthen(lists: IgptLists, of: int) -> None:
     """Move a full list to a larger room."""
     head, who, parts = lists.head, lists.who, lists.parts
     old, length = head[of, START], head[of, LENGTH]
@@ -324,7 +334,7 @@ def _lengthen(lists: Lists, of: int) -> None:
 
 
 @inlined
-def _find_group(lists: Lists, groups: Int8s, of: int, group: int) -> tuple[int, int]:
+def _find_group(lists: IgptLists, groups: Int8s, of: int, group: int) -> tuple[int, int]:
     """Where a group of a list starts, or would, and how many entries it has."""
     who, at = lists.who, lists.head[of, START]
     end = at + lists.head[of, LENGTH]
@@ -334,7 +344,7 @@ def _find_group(lists: Lists, groups: Int8s, of: int, group: int) -> tuple[int, 
 
 
 @inlined
-def _find_entry(lists: Lists, first: int, n: int, need: np.float32, slot: int) -> int:
+def _find_entry(lists: IgptLists, first: int, n: int, need: np.float32, slot: int) -> int:
     """Where an entry is in a group, or would be."""
     who, parts, lo, hi = lists.who, lists.parts, first, first + n
     while lo < hi:
@@ -375,7 +385,7 @@ def _write_entry(asks: Asks, slot: int, term_at: int, parts: Float32s, at: int) 
 
 
 @kernel
-def _insert(lists: Lists, asks: Asks, of: int, slot: int, term_at: int) -> None:
+def _insert(lists: IgptLists, asks: Asks, of: int, slot: int, term_at: int) -> None:
     """Put an entry into a list; the pool has room for it."""
     head, who, parts = lists.head, lists.who, lists.parts
     if head[of, LENGTH] == head[of, ROOM]:
@@ -396,7 +406,7 @@ def _insert(lists: Lists, asks: Asks, of: int, slot: int, term_at: int) -> None:
 
 
 @kernel
-def _delete(lists: Lists, asks: Asks, of: int, slot: int) -> None:
+def _delete(lists: IgptLists, asks: Asks, of: int, slot: int) -> None:
     """Take an entry out of a list, and leave the list, be it empty."""
     head, who, parts = lists.head, lists.who, lists.parts
     end = head[of, START] + head[of, LENGTH]
@@ -412,7 +422,7 @@ def _delete(lists: Lists, asks: Asks, of: int, slot: int) -> None:
 
 
 @kernel
-def _shift(lists: Lists, asks: Asks, of: int, slot: int, need: np.float32) -> None:
+def _shift(lists: IgptLists, asks: Asks, of: int, slot: int, need: np.float32) -> None:
     """Move an entry to where it belongs with another kScore*; the slot still has the gate of the old one."""
     who, parts = lists.who, lists.parts
     first, n = _find_group(lists, asks.group, of, asks.group[slot])
@@ -539,7 +549,7 @@ def refresh(index: Igpt) -> None:
 
 
 @kernel
-def open_lists(terms: Int64s, leaves: Int64s, lengths: Int64s, lists: Lists) -> None:
+def open_lists(terms: Int64s, leaves: Int64s, lengths: Int64s, lists: IgptLists) -> None:
     """Make empty lists with room for so many entries each; there is none yet, and they come by term, then by leaf.
 
     A message then goes through the memory in order: on 100,000 subscriptions it takes half the time.
@@ -559,7 +569,7 @@ def open_lists(terms: Int64s, leaves: Int64s, lengths: Int64s, lists: Lists) -> 
 
 
 @kernel
-def pour(source: Lists, order: Int64s, into: Lists) -> None:
+def pour(source: IgptLists, order: Int64s, into: IgptLists) -> None:
     """Fill lists that have just been opened, of which the i-th was the `order[i]`-th."""
     for i in range(len(order)):
         start, length, to = source.head[order[i], START], source.head[order[i], LENGTH], into.head[i, START]
@@ -601,7 +611,7 @@ def check_lists(index: Igpt) -> None:
             )
 
 
-def _check_heads(lists: Lists, live: Int64s) -> None:
+def _check_heads(lists: IgptLists, live: Int64s) -> None:
     """Every list is found by its key and is in the chain of its term, nothing else is, and the others are free."""
     for of in live.tolist():
         assert find_list(lists, int(lists.head[of, OF_LEAF]), int(lists.head[of, TERM])) == of
@@ -624,7 +634,7 @@ def _check_heads(lists: Lists, live: Int64s) -> None:
     assert 2 * len(lists.head) < len(lists.table)
 
 
-def _check_rooms(lists: Lists, live: Int64s) -> None:
+def _check_rooms(lists: IgptLists, live: Int64s) -> None:
     """Rooms in use and free ones fill the pool up to its end."""
     rooms = [(int(row[START]), int(row[ROOM])) for row in lists.head[live]]
     assert (lists.head[live, LENGTH] <= lists.head[live, ROOM]).all()

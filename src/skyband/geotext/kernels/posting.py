@@ -77,7 +77,7 @@ LENGTH = 1
 N_WEIGHTS = 2
 
 
-class Lists(NamedTuple):
+class PostingLists(NamedTuple):
     """Stretches of postings by term: `size` of `room` are taken, `n_gone` of them by holes.
 
     `n_moved` counts what has come or changed since the list was last sorted.
@@ -119,7 +119,7 @@ class Space(NamedTuple):
     diagonal: float
 
 
-class Index(NamedTuple):
+class PostedSubscriptions(NamedTuple):
     """The whole index, with the columns above: subscriptions by slot in `holders`, in a row each so that looking at one
     takes a cache line, and their keywords in `keywords`, `weights` and `texts`, rarest first.
 
@@ -133,7 +133,7 @@ class Index(NamedTuple):
     keywords: Int32s
     weights: Floats
     texts: Float32s
-    lists: Lists
+    lists: PostingLists
     postings: Postings
     space: Space
     stale: Int64s
@@ -223,7 +223,7 @@ def _carry(postings: Postings, at: int, into: Postings, to: int) -> None:
 
 
 @kernel
-def _regrow(lists: Lists, keywords: Int32s, postings: Postings, term: int) -> bool:
+def _regrow(lists: PostingLists, keywords: Int32s, postings: Postings, term: int) -> bool:
     """Make room for one more posting of a full list: without its holes, or in a larger stretch; False without one."""
     start, size, room = lists.start[term], lists.size[term], lists.room[term]
     n, to = size - lists.n_gone[term], start
@@ -276,7 +276,7 @@ def _summarise_block(postings: Postings, block: int) -> None:
 
 
 @kernel
-def summarise(lists: Lists, postings: Postings, term: int) -> None:
+def summarise(lists: PostingLists, postings: Postings, term: int) -> None:
     """Summarise all blocks of a list, if it has two or more."""
     if lists.room[term] >= 2 * BLOCK:
         first = lists.start[term] // BLOCK
@@ -285,7 +285,7 @@ def summarise(lists: Lists, postings: Postings, term: int) -> None:
 
 
 @kernel
-def _note_move(index: Index, term: int) -> None:
+def _note_move(index: PostedSubscriptions, term: int) -> None:
     """Count that a list has changed, and note down that it wants sorting when an eighth of it has."""
     lists = index.lists
     lists.n_moved[term] += 1
@@ -297,7 +297,7 @@ def _note_move(index: Index, term: int) -> None:
 
 
 @kernel
-def _post(index: Index, slot: int, at: int) -> bool:
+def _post(index: PostedSubscriptions, slot: int, at: int) -> bool:
     """Post a keyword; False if the pool has no room."""
     holders, keywords, weights, texts, lists, postings, space, _, _ = index
     term = keywords[at, TERM]
@@ -328,7 +328,7 @@ def _post(index: Index, slot: int, at: int) -> bool:
 
 
 @kernel
-def _take_down(index: Index, at: int) -> None:
+def _take_down(index: PostedSubscriptions, at: int) -> None:
     """Leave a hole where a keyword was posted; a list of holes alone is given up."""
     keywords, lists, postings = index.keywords, index.lists, index.postings
     term, place = keywords[at, TERM], keywords[at, PLACE]
@@ -348,7 +348,7 @@ def _is_in_prefix(alpha: float, rest: float, needed: float) -> bool:
 
 
 @kernel
-def post(slots: Int64s, done: int, index: Index) -> int:
+def post(slots: Int64s, done: int, index: PostedSubscriptions) -> int:
     """Bring the postings of slots, from `slots[done]` on, to what their gates want; returns how many have them.
 
     That is fewer than all if the pool has no room.
@@ -378,7 +378,7 @@ def post(slots: Int64s, done: int, index: Index) -> int:
 
 
 @kernel
-def take_down(slots: Int64s, index: Index) -> None:
+def take_down(slots: Int64s, index: PostedSubscriptions) -> None:
     """Give up the postings of slots."""
     holders, keywords = index.holders, index.keywords
     for slot in slots:
@@ -390,7 +390,7 @@ def take_down(slots: Int64s, index: Index) -> None:
 
 
 @kernel
-def rearrange(index: Index, terms: Int64s, ends: Int64s, order: Int64s, scratch: Postings) -> None:
+def rearrange(index: PostedSubscriptions, terms: Int64s, ends: Int64s, order: Int64s, scratch: Postings) -> None:
     """Lay out lists anew: that of `terms[i]` has the places `order[ends[i]]` to `order[ends[i + 1]]`, without holes.
 
     `scratch` has room for the longest of them.
@@ -410,7 +410,7 @@ def rearrange(index: Index, terms: Int64s, ends: Int64s, order: Int64s, scratch:
         summarise(lists, postings, term)
 
 
-def stretches_of(lists: Lists, postings: Postings) -> Int64s:
+def stretches_of(lists: PostingLists, postings: Postings) -> Int64s:
     """The start and the end of every stretch, in use or given up, in the order of the pool."""
     rows = np.flatnonzero(lists.room > 0)
     stretches = np.stack([lists.start[rows], lists.start[rows] + lists.room[rows]], axis=1).tolist()
@@ -423,7 +423,7 @@ def stretches_of(lists: Lists, postings: Postings) -> Int64s:
     return np.array(sorted(stretches), np.int64).reshape(-1, 2)
 
 
-def check_postings(index: Index) -> None:
+def check_postings(index: PostedSubscriptions) -> None:
     """Assert the invariants."""
     holders, keywords, lists, postings = index.holders, index.keywords, index.lists, index.postings
     starts, ends = stretches_of(lists, postings).T
@@ -460,7 +460,7 @@ def _check_summaries(postings: Postings, taken: Int64s) -> None:
         assert (rows[:, CURVE + k] >= offered).all()
 
 
-def _check_holder(index: Index, slot: int) -> int:
+def _check_holder(index: PostedSubscriptions, slot: int) -> int:
     """Assert that a slot is posted as its gate wants; returns under how many words."""
     holders, keywords, postings = index.holders, index.keywords, index.postings
     own = int(holders[slot, START]) + np.arange(int(holders[slot, N]))

@@ -31,7 +31,7 @@ from skyband.geotext.kernels.posting import (
     UNIT,
     WEIGHT,
     ZERO,
-    Index,
+    PostedSubscriptions,
     Postings,
     Space,
     X,
@@ -60,7 +60,7 @@ TOUCHED = 6
 N_COUNTS = 7
 
 
-class Message(NamedTuple):
+class PostedMessage(NamedTuple):
     """A message: its place, in diagonals, its terms from `first` to `end`, and the bits that they make."""
 
     x: np.float32
@@ -71,7 +71,7 @@ class Message(NamedTuple):
     more_bits: int
 
 
-class Batch(NamedTuple):
+class MessageBatch(NamedTuple):
     """Messages that are read together, so that a block of postings is fetched once for all that have its word.
 
     `messages` are places in 32 bits and the two largest weights, `bits` the bits of their words, by message; `places`
@@ -135,7 +135,7 @@ def _read_block(
     postings: Postings,
     first: int,
     n: int,
-    message: Message,
+    message: PostedMessage,
     said: Float32s,
     r: int,
     bare: Float32s,
@@ -157,7 +157,7 @@ def _read_block(
 
 
 @kernel
-def describe(contents: Contents, lo: int, hi: int, space: Space, batch: Batch) -> None:
+def describe(contents: Contents, lo: int, hi: int, space: Space, batch: MessageBatch) -> None:
     """Write down the messages lo to hi."""
     messages, bits = batch.messages, batch.bits
     terms, weights, point = contents.terms, contents.term_weights, contents.point
@@ -176,15 +176,15 @@ def describe(contents: Contents, lo: int, hi: int, space: Space, batch: Batch) -
 
 
 @inlined
-def _message(contents: Contents, publication: int, batch: Batch, i: int) -> Message:
+def _message(contents: Contents, publication: int, batch: MessageBatch, i: int) -> PostedMessage:
     first = contents.term_start[publication]
     end = first + contents.term_count[publication]
     messages, bits = batch.messages, batch.bits
-    return Message(messages[i, 0], messages[i, 1], first, end, bits[i, 0], bits[i, 1])
+    return PostedMessage(messages[i, 0], messages[i, 1], first, end, bits[i, 0], bits[i, 1])
 
 
 @kernel
-def _say(weights: Floats, batch: Batch, run: int, end: int) -> None:
+def _say(weights: Floats, batch: MessageBatch, run: int, end: int) -> None:
     """Write down what each message of a run says of its word, and of others."""
     said = batch.said
     for r in range(run, end):
@@ -196,7 +196,7 @@ def _say(weights: Floats, batch: Batch, run: int, end: int) -> None:
 
 
 @inlined
-def _find(terms: Int64s, message: Message, term: int) -> int:
+def _find(terms: Int64s, message: PostedMessage, term: int) -> int:
     """Where a message has a term, or -1. A search of few terms takes less than a look into a table of all words."""
     if bit_of(term) & message.bits != 0:
         for t in range(message.first, message.end):
@@ -207,7 +207,7 @@ def _find(terms: Int64s, message: Message, term: int) -> int:
 
 @inlined
 def _is_reached(
-    keywords: Int32s, texts: Float32s, at: int, contents: Contents, message: Message, offered: np.float32
+    keywords: Int32s, texts: Float32s, at: int, contents: Contents, message: PostedMessage, offered: np.float32
 ) -> bool:
     """Whether a message that offers this much without the rest offers enough with it.
 
@@ -230,7 +230,9 @@ def _is_reached(
 
 
 @inlined
-def _exact(index: Index, slot: int, contents: Contents, publication: int, message: Message) -> float:
+def _exact(
+    index: PostedSubscriptions, slot: int, contents: Contents, publication: int, message: PostedMessage
+) -> float:
     """The directed score of a subscription that shares a term, its additions in its own order."""
     holders, keywords, weights = index.holders, index.keywords, index.weights
     relevance = 0.0
@@ -246,7 +248,13 @@ def _exact(index: Index, slot: int, contents: Contents, publication: int, messag
 
 @kernel
 def settle(
-    index: Index, contents: Contents, lo: int, batch: Batch, pending: Pending, counts: Int64s, into: Candidates
+    index: PostedSubscriptions,
+    contents: Contents,
+    lo: int,
+    batch: MessageBatch,
+    pending: Pending,
+    counts: Int64s,
+    into: Candidates,
 ) -> bool:
     """Look closer at what is pending, and add the pairs within their gates; False if there may be no room for them.
 
@@ -288,10 +296,10 @@ def settle(
 
 @kernel
 def _read_run(
-    index: Index,
+    index: PostedSubscriptions,
     contents: Contents,
     lo: int,
-    batch: Batch,
+    batch: MessageBatch,
     run: int,
     end: int,
     pending: Pending,
@@ -333,10 +341,10 @@ def _read_run(
 @kernel
 def read_all(
     done: int,
-    index: Index,
+    index: PostedSubscriptions,
     contents: Contents,
     lo: int,
-    batch: Batch,
+    batch: MessageBatch,
     pending: Pending,
     counts: Int64s,
     into: Candidates,

@@ -42,7 +42,7 @@ N_SPLITS = 2
 N_MERGES = 3
 
 
-class Tree(NamedTuple):
+class QuadTree(NamedTuple):
     """Nodes: CHILD is the first of the four children or LEAF; node 0 is the root. `extent` is the size of the bounds.
 
     The first `used[N_NODES]` nodes have been used, those from `used[FREE_NODES]` on are free again; `is_live` says
@@ -57,7 +57,7 @@ class Tree(NamedTuple):
     used: Int64s
 
 
-class Seats(NamedTuple):
+class TreePlaces(NamedTuple):
     """By slot: its place, its leaf or NOWHERE, the leaf that is known, and its neighbours in the ring."""
 
     place: Floats
@@ -67,10 +67,10 @@ class Seats(NamedTuple):
     before: Int32s
 
 
-def make_tree(bounds: tuple[float, float, float, float], n_nodes: int = 128) -> Tree:
+def make_tree(bounds: tuple[float, float, float, float], n_nodes: int = 128) -> QuadTree:
     """One empty leaf."""
     low, high = np.array(bounds, np.float64).reshape(2, 2)
-    tree = Tree(
+    tree = QuadTree(
         node=np.zeros((n_nodes, 5), np.int32),
         box=np.zeros((n_nodes, 4)),
         middle=np.zeros((n_nodes, 2)),
@@ -86,7 +86,7 @@ def make_tree(bounds: tuple[float, float, float, float], n_nodes: int = 128) -> 
 
 
 @inlined
-def find_leaf(tree: Tree, x: float, y: float) -> int:
+def find_leaf(tree: QuadTree, x: float, y: float) -> int:
     """The leaf of a place."""
     node, middle, at = tree.node, tree.middle, 0
     while node[at, CHILD] != LEAF:
@@ -95,7 +95,7 @@ def find_leaf(tree: Tree, x: float, y: float) -> int:
 
 
 @inlined
-def distance_to(tree: Tree, leaf: int, x: float, y: float) -> float:
+def distance_to(tree: QuadTree, leaf: int, x: float, y: float) -> float:
     """How far a place is from a leaf; 0 within."""
     box = tree.box
     dx = max(box[leaf, X_LOW] - x, x - box[leaf, X_HIGH], 0.0)
@@ -104,7 +104,7 @@ def distance_to(tree: Tree, leaf: int, x: float, y: float) -> float:
 
 
 @inlined
-def depth_within(tree: Tree, leaf: int, x: float, y: float) -> float:
+def depth_within(tree: QuadTree, leaf: int, x: float, y: float) -> float:
     """How far a place in a leaf is from the nearest place outside; 0 where there is nothing outside."""
     box = tree.box
     dx = min(x - box[leaf, X_LOW], box[leaf, X_HIGH] - x)
@@ -114,7 +114,7 @@ def depth_within(tree: Tree, leaf: int, x: float, y: float) -> float:
 
 
 @kernel
-def link(tree: Tree, seats: Seats, slot: int, leaf: int) -> None:
+def link(tree: QuadTree, seats: TreePlaces, slot: int, leaf: int) -> None:
     """Put a slot into the ring of a leaf."""
     node, after, before, first = tree.node, seats.after, seats.before, tree.node[leaf, FIRST]
     if node[leaf, COUNT] == 0:
@@ -127,7 +127,7 @@ def link(tree: Tree, seats: Seats, slot: int, leaf: int) -> None:
 
 
 @kernel
-def unlink(tree: Tree, seats: Seats, slot: int) -> None:
+def unlink(tree: QuadTree, seats: TreePlaces, slot: int) -> None:
     """Take a slot out of the ring of its leaf."""
     node, after, before, leaf = tree.node, seats.after, seats.before, seats.leaf[slot]
     after[before[slot]], before[after[slot]] = after[slot], before[slot]
@@ -137,7 +137,7 @@ def unlink(tree: Tree, seats: Seats, slot: int) -> None:
 
 
 @inlined
-def _take_nodes(tree: Tree) -> int:
+def _take_nodes(tree: QuadTree) -> int:
     used, first = tree.used, tree.used[FREE_NODES]
     if first >= 0:
         used[FREE_NODES] = tree.node[first, CHILD]
@@ -148,7 +148,7 @@ def _take_nodes(tree: Tree) -> int:
 
 
 @kernel
-def _make_children(tree: Tree, parent: int) -> None:
+def _make_children(tree: QuadTree, parent: int) -> None:
     node, box, middle = tree.node, tree.box, tree.middle
     child = _take_nodes(tree)
     depth = node[parent, DEPTH] + 1
@@ -173,7 +173,7 @@ def _make_children(tree: Tree, parent: int) -> None:
 
 
 @inlined
-def _move(tree: Tree, seats: Seats, slot: int, leaf: int, n_moved: int, moved: Int64s) -> int:
+def _move(tree: QuadTree, seats: TreePlaces, slot: int, leaf: int, n_moved: int, moved: Int64s) -> int:
     """Move a slot, and note it if it has not been noted since its leaf became known."""
     if seats.leaf[slot] == seats.known[slot]:
         moved[n_moved] = slot
@@ -183,7 +183,7 @@ def _move(tree: Tree, seats: Seats, slot: int, leaf: int, n_moved: int, moved: I
 
 
 @kernel
-def _split(tree: Tree, seats: Seats, leaf: int, n_moved: int, moved: Int64s) -> int:
+def _split(tree: QuadTree, seats: TreePlaces, leaf: int, n_moved: int, moved: Int64s) -> int:
     node, place, after = tree.node, seats.place, seats.after
     slot, count = node[leaf, FIRST], node[leaf, COUNT]
     node[leaf, COUNT], node[leaf, FIRST] = 0, -1
@@ -197,7 +197,9 @@ def _split(tree: Tree, seats: Seats, leaf: int, n_moved: int, moved: Int64s) -> 
 
 
 @kernel
-def seat(slots: Int64s, done: int, capacity: int, tree: Tree, seats: Seats, n_moved: Int64s, moved: Int64s) -> int:
+def seat(
+    slots: Int64s, done: int, capacity: int, tree: QuadTree, seats: TreePlaces, n_moved: Int64s, moved: Int64s
+) -> int:
     """Seat slots from `slots[done]` on, and split what is crowded then; returns how many are seated.
 
     Not all are when nodes run out. `moved` gets, once each, the new slots and those known to be in a leaf that is none
@@ -222,7 +224,7 @@ def seat(slots: Int64s, done: int, capacity: int, tree: Tree, seats: Seats, n_mo
 
 
 @inlined
-def _held_below(tree: Tree, parent: int) -> int:
+def _held_below(tree: QuadTree, parent: int) -> int:
     """How many slots the four children hold, or -1 if one is no leaf."""
     node, child, held = tree.node, tree.node[parent, CHILD], 0
     for at in range(child, child + 4):
@@ -233,7 +235,7 @@ def _held_below(tree: Tree, parent: int) -> int:
 
 
 @kernel
-def _merge(tree: Tree, seats: Seats, parent: int, n_moved: int, moved: Int64s) -> int:
+def _merge(tree: QuadTree, seats: TreePlaces, parent: int, n_moved: int, moved: Int64s) -> int:
     node, after, child = tree.node, seats.after, tree.node[parent, CHILD]
     node[parent, CHILD] = LEAF
     for at in range(child, child + 4):
@@ -250,7 +252,7 @@ def _merge(tree: Tree, seats: Seats, parent: int, n_moved: int, moved: Int64s) -
 
 
 @kernel
-def unseat(slots: Int64s, capacity: int, tree: Tree, seats: Seats, moved: Int64s) -> int:
+def unseat(slots: Int64s, capacity: int, tree: QuadTree, seats: TreePlaces, moved: Int64s) -> int:
     """Take slots out and merge what has become sparse; returns how many other slots were moved, noted in `moved`."""
     node, is_live, leaves, n_moved = tree.node, tree.is_live, seats.leaf, 0
     for slot in slots:
@@ -266,12 +268,12 @@ def unseat(slots: Int64s, capacity: int, tree: Tree, seats: Seats, moved: Int64s
     return n_moved
 
 
-def leaves_of(tree: Tree) -> Int64s:
+def leaves_of(tree: QuadTree) -> Int64s:
     """All leaves."""
     return np.flatnonzero(tree.is_live & (tree.node[:, CHILD] == LEAF))
 
 
-def check_tree(tree: Tree, seats: Seats, capacity: int) -> None:
+def check_tree(tree: QuadTree, seats: TreePlaces, capacity: int) -> None:
     """Assert the invariants."""
     node, n_nodes = tree.node, int(tree.used[N_NODES])
     assert tree.is_live[0]
@@ -297,7 +299,7 @@ def check_tree(tree: Tree, seats: Seats, capacity: int) -> None:
         assert find_leaf(tree, seats.place[slot, 0], seats.place[slot, 1]) == seats.leaf[slot]
 
 
-def _check_ring(tree: Tree, seats: Seats, leaf: int) -> None:
+def _check_ring(tree: QuadTree, seats: TreePlaces, leaf: int) -> None:
     ring, slot = [], int(tree.node[leaf, FIRST])
     for _ in range(tree.node[leaf, COUNT]):
         ring.append(slot)

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from skyband.pipeline.kafka import add_kafka
-from skyband.pipeline.sink.kafka_progress import Progress, note, read_progress
-from skyband.pipeline.sink.kafka_topic import Offsets, Topic
+from skyband.pipeline.sink.kafka_progress import TopicProgress, note, read_progress
+from skyband.pipeline.sink.kafka_topic import KafkaTopic, Offsets
 from skyband.pipeline.sink.sink import SinkFailed, Staged
 from skyband.table.json_object import ENCODER
 from skyband.table.write import json_rows
@@ -44,11 +44,11 @@ class KafkaSink:
         options: Mapping[str, str] = {},
     ) -> None:
         self._spark = spark
-        self._topic = Topic(spark, servers, topic, options)
+        self._topic = KafkaTopic(spark, servers, topic, options)
         self._what = what
         self._private = private
         self._schema = pa.schema([])
-        self._progress = Progress(topic)
+        self._progress = TopicProgress(topic)
 
     def open(self, schema: pa.Schema) -> None:
         """See that the broker answers, and make the topic if it is not there."""
@@ -81,7 +81,7 @@ class KafkaSink:
                 self._send(rows)
             else:
                 self._send_once(batch, rows)
-            self._note(Progress(self._topic.name, batch))
+            self._note(TopicProgress(self._topic.name, batch))
         except Exception as error:
             raise SinkFailed(
                 f"{self._name} could not take batch {batch} ({self._topic.told(error)}); see that the broker can be "
@@ -95,24 +95,24 @@ class KafkaSink:
     def _name(self) -> str:
         return f"The kafka sink of {self._what} in topic {self._topic.name}"
 
-    def _read_progress(self) -> Progress:
+    def _read_progress(self) -> TopicProgress:
         found = read_progress(self._private)
         if found is None or found.topic == self._topic.name:
-            return found or Progress(self._topic.name)
+            return found or TopicProgress(self._topic.name)
         if not found.done:
             raise ValueError(
                 f"Batch {found.batch} was begun in topic {found.topic} and is to be finished there, not in "
                 f"{self._topic.name}: run once more with that topic before you choose another."
             )
-        return Progress(self._topic.name)
+        return TopicProgress(self._topic.name)
 
-    def _note(self, progress: Progress) -> None:
+    def _note(self, progress: TopicProgress) -> None:
         note(self._private, progress)
         self._progress = progress
 
     def _send_once(self, batch: int, rows: pa.Table) -> None:
         if self._progress.done:
-            self._note(Progress(self._topic.name, batch, False, self._topic.ends()))
+            self._note(TopicProgress(self._topic.name, batch, False, self._topic.ends()))
             self._send(rows)
         else:
             self._send(rows, self._written(batch))

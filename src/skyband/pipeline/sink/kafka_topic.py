@@ -16,7 +16,7 @@ _SECRET = ("password", "jaas", "secret", "key", "token")
 Offsets = dict[int, int]
 
 
-class Topic:
+class KafkaTopic:
     """A topic, asked about through the clients that Spark's connector brings along."""
 
     def __init__(self, spark: SparkSession, servers: str, name: str, options: Mapping[str, str]) -> None:

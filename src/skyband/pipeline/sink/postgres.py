@@ -15,8 +15,8 @@ from skyband.pipeline.sink.folder import run_of
 from skyband.pipeline.sink.postgres_table import (
     LONGEST_NAME,
     STAGED,
-    Column,
     Connection,
+    TableColumn,
     Target,
     columns_of,
     fit_table,
@@ -29,7 +29,7 @@ from skyband.pipeline.sink.postgres_table import (
 from skyband.pipeline.sink.sink import KEY, SinkFailed, Staged
 
 PAUSES = (0.2, 1.0, 3.0, 10.0)
-PROGRESS = [Column("sink", "text", False), Column("batch", "bigint", False)]
+PROGRESS = [TableColumn("sink", "text", False), TableColumn("batch", "bigint", False)]
 TOP_KEY = ("subscription", "rank")
 # A server that is gone without a word is noticed within a minute, not within hours.
 ALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3", "tcp_user_timeout": "60000"}
@@ -59,7 +59,7 @@ class PostgresSink:
         self._private = private
         self._pauses = pauses
         self._run = ""
-        self._columns: list[Column] = []
+        self._columns: list[TableColumn] = []
         self._arrow = pa.schema([])
         self._connection: Connection | None = None
         self._target = Target(schema or "", table)
@@ -211,7 +211,7 @@ class PostgresSink:
         return told
 
 
-def _settle(connection: Connection, target: Target, columns: Sequence[Column], key: Sequence[str]) -> None:
+def _settle(connection: Connection, target: Target, columns: Sequence[TableColumn], key: Sequence[str]) -> None:
     """Make a table, or see that the one of this name fits."""
     if has_table(connection, target):
         fit_table(connection, target, columns, key)

@@ -18,7 +18,7 @@ _SAME = {"character varying": "text"}
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column: its name, the type that PostgreSQL has for it, and whether it may be null."""
 
     name: str
@@ -43,9 +43,9 @@ class Target(NamedTuple):
         return f"{self.schema}.{self.table}"
 
 
-def columns_of(schema: pa.Schema) -> list[Column]:
+def columns_of(schema: pa.Schema) -> list[TableColumn]:
     """The columns that PostgreSQL needs for a schema."""
-    return [Column(field.name, _kind(field), field.nullable) for field in schema]
+    return [TableColumn(field.name, _kind(field), field.nullable) for field in schema]
 
 
 def has_table(connection: Connection, target: Target) -> bool:
@@ -54,7 +54,7 @@ def has_table(connection: Connection, target: Target) -> bool:
     return found is not None and found[0] is not None
 
 
-def make_table(connection: Connection, target: Target, columns: Sequence[Column], key: Sequence[str]) -> None:
+def make_table(connection: Connection, target: Target, columns: Sequence[TableColumn], key: Sequence[str]) -> None:
     """Make a table with a primary key."""
     parts = [
         sql.SQL("{} {}{}").format(
@@ -68,7 +68,7 @@ def make_table(connection: Connection, target: Target, columns: Sequence[Column]
     connection.execute(sql.SQL("CREATE TABLE {} ({})").format(target.identifier, sql.SQL(", ").join(parts)))
 
 
-def fit_table(connection: Connection, target: Target, columns: Sequence[Column], key: Sequence[str]) -> None:
+def fit_table(connection: Connection, target: Target, columns: Sequence[TableColumn], key: Sequence[str]) -> None:
     """Give a table the primary key if it has none; a ValueError lists what would keep it from taking the columns."""
     differences = [*_differing_columns(connection, target, columns), *_differing_key(connection, target, key)]
     if differences:
@@ -78,7 +78,7 @@ def fit_table(connection: Connection, target: Target, columns: Sequence[Column],
         connection.execute(statement)
 
 
-def stage(connection: Connection, columns: Sequence[Column], tables: Iterable[pa.Table]) -> None:
+def stage(connection: Connection, columns: Sequence[TableColumn], tables: Iterable[pa.Table]) -> None:
     """Copy rows into a temporary table that lasts as long as the transaction; times are there as microseconds."""
     kinds = [
         sql.SQL("{} {}").format(sql.Identifier(column.name), sql.SQL("bigint" if column.kind == TIME else column.kind))
@@ -97,7 +97,7 @@ def names(of: Iterable[str]) -> sql.Composed:
     return sql.SQL(", ").join(map(sql.Identifier, of))
 
 
-def staged_values(columns: Iterable[Column]) -> sql.Composed:
+def staged_values(columns: Iterable[TableColumn]) -> sql.Composed:
     """What to select from the staged rows, in the types of the columns."""
     # Days and the rest, since intervals are multiplied by doubles, which do not hold all microseconds of a far time.
     time = sql.SQL(
@@ -146,7 +146,7 @@ def _kind(field: pa.Field) -> str:
     return kinds[field.type]
 
 
-def _differing_columns(connection: Connection, target: Target, columns: Sequence[Column]) -> list[str]:
+def _differing_columns(connection: Connection, target: Target, columns: Sequence[TableColumn]) -> list[str]:
     rows = connection.execute(
         """
         SELECT attname, format_type(atttypid, atttypmod), attnotnull, atthasdef OR attidentity <> ''

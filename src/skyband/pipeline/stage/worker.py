@@ -19,7 +19,7 @@ from skyband.pipeline.stage.ipc import packed, unpacked
 from skyband.pipeline.stage.merge import merged
 from skyband.pipeline.stage.prepare import prepare_packed
 from skyband.pipeline.stage.router import NOWHERE, Router, Routing
-from skyband.pipeline.stage.zone import Answer, Zone
+from skyband.pipeline.stage.zone import Zone, ZoneAnswer
 from skyband.pipeline.state.folder import ROUTER, State, read_log, write_log, write_parquet, write_text
 from skyband.pipeline.state.snapshot import load_router, load_zone, save_router, save_zone
 from skyband.pipeline.state.spec import Shape
@@ -58,17 +58,17 @@ class Job(NamedTuple):
     copy: str | None = None
 
 
-class Done(NamedTuple):
+class DonePart(NamedTuple):
     """A part and the last batch it went through with what it answered, should it be asked again."""
 
     part: Router | Zone
     run: str
     routing: Routing | None = None
-    answer: Answer | None = None
+    answer: ZoneAnswer | None = None
     copy: str = ""
 
 
-_PARTS: dict[tuple[str, str], Done] = {}
+_PARTS: dict[tuple[str, str], DonePart] = {}
 _SHAPES: dict[str, tuple[tuple[int, int], Shape]] = {}
 
 
@@ -81,7 +81,7 @@ def shape_of(state: str) -> Shape:
     return _SHAPES[state][1]
 
 
-def _kept(job: Job) -> Done | None:
+def _kept(job: Job) -> DonePart | None:
     """The part as this worker has it, if it is of this run."""
     done = _PARTS.get((job.state, job.who))
     return done if done is not None and done.run == job.run else None
@@ -142,7 +142,7 @@ def route(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatc
     if done is None or done.part.version != job.batch or done.routing is None:
         if done is None or done.part.version != job.base or done.copy != job.copy:
             started = time.perf_counter()
-            done = Done(_rebuilt_router(shape, state, job), job.run)
+            done = DonePart(_rebuilt_router(shape, state, job), job.run)
             rebuilt = time.perf_counter() - started
         router = done.part
         assert isinstance(router, Router)
@@ -150,7 +150,7 @@ def route(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatc
             router.refresh(zone, Interest.from_json(whole), Interest.from_json(close))
         _PARTS.pop(key, None)
         routing = router.route(job.batch, rows)
-        done = _PARTS[key] = Done(router, job.run, routing=routing, copy=secrets.token_hex(8))
+        done = _PARTS[key] = DonePart(router, job.run, routing=routing, copy=secrets.token_hex(8))
     router, told = done.part, done.routing
     assert isinstance(router, Router)
     assert told is not None
@@ -188,7 +188,7 @@ def match(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatc
         _PARTS.pop(key, None)
         _catch_up(zone, state, job.base)
         rebuilt = time.perf_counter() - started
-        done = _PARTS[key] = Done(zone, job.run, answer=zone.apply(job.batch, rows, job.tops))
+        done = _PARTS[key] = DonePart(zone, job.run, answer=zone.apply(job.batch, rows, job.tops))
     part, answer = done.part, done.answer
     assert isinstance(part, Zone)
     assert answer is not None

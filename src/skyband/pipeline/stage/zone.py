@@ -32,7 +32,7 @@ class BrokenPromise(RuntimeError):
     """An interest had ruled out what reached a subscription after all; that is a fault of the program."""
 
 
-class Answer(NamedTuple):
+class ZoneAnswer(NamedTuple):
     """What a batch changed, and the tops of those that it changed where they were asked for."""
 
     changes: pa.Table
@@ -57,7 +57,7 @@ class Zone:
         """How many the zone has."""
         return len(self._turns)
 
-    def apply(self, batch: int, rows: pa.Table, tops: bool = False) -> Answer:
+    def apply(self, batch: int, rows: pa.Table, tops: bool = False) -> ZoneAnswer:
         """Go through the rows of a batch in their order, and answer with what changed."""
         order = pc.sort_indices(rows["place"])
         rows = rows.take(order).combine_chunks()
@@ -74,7 +74,7 @@ class Zone:
                 parts += self._command(batch, op, asked.slice(begin, end - begin), turns, places[begin:end])
         changes = pa.concat_tables(parts).combine_chunks() if parts else self._schema.empty_table()
         self.version = batch
-        return Answer(changes, self._tops(changes) if tops else None)
+        return ZoneAnswer(changes, self._tops(changes) if tops else None)
 
     def _take_held(self, said: pa.Array) -> None:
         """Take what was kept back before: it must change no answer."""

@@ -29,7 +29,7 @@ import numpy as np
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.ranges.kernels.boxtree import Trees
-from skyband.ranges.kernels.events import Progress, depart, set_y
+from skyband.ranges.kernels.events import EventProgress, depart, set_y
 from skyband.ranges.kernels.message import GONE, Messages
 from skyband.ranges.kernels.paint import (
     Audience,
@@ -48,7 +48,7 @@ from skyband.ranges.kernels.paint import (
 from skyband.ranges.kernels.staircase import Around, lay_gained, lay_staircase, lay_told, make_around, widen
 
 
-class Batch(NamedTuple):
+class UpdateBatch(NamedTuple):
     """Updates of objects that rank lower, in descending order of the new y: infinite for those that go.
 
     `known` is the object in the messages, as one that moves goes under another number than it comes.
@@ -68,7 +68,7 @@ class News(NamedTuple):
     changed; that is laid to one change, `cause`.
     """
 
-    lowered: Batch
+    lowered: UpdateBatch
     raised: Int64s
     event: Int64s
     gained: Int64s
@@ -96,7 +96,7 @@ def _style(groups: Audience, g: int) -> Style:
 
 
 @kernel
-def _apply(batch: Batch, i: int, servers: Servers) -> None:
+def _apply(batch: UpdateBatch, i: int, servers: Servers) -> None:
     if batch.new[i] == GONE:
         depart(servers, batch.object[i])
     else:
@@ -105,7 +105,7 @@ def _apply(batch: Batch, i: int, servers: Servers) -> None:
 
 @kernel
 def _sweep(
-    batch: Batch,
+    batch: UpdateBatch,
     i: int,
     style: Style,
     servers: Servers,
@@ -127,11 +127,11 @@ def _sweep(
 
 @kernel
 def expose(
-    batch: Batch,
+    batch: UpdateBatch,
     servers: Servers,
     groups: Audience,
     exposed: Exposed,
-    progress: Progress,
+    progress: EventProgress,
     easel: Easel,
     nothing: Messages,
 ) -> bool:
@@ -168,7 +168,7 @@ def _nowhere(around: Around, k: int) -> None:
 
 @kernel
 def _tell_lowered(
-    batch: Batch,
+    batch: UpdateBatch,
     i: int,
     style: Style,
     servers: Servers,
@@ -252,7 +252,7 @@ def tell(
     before: Servers,
     groups: Audience,
     views: Views,
-    progress: Progress,
+    progress: EventProgress,
     easel: Easel,
     out: Messages,
 ) -> bool:

@@ -27,7 +27,7 @@ class Field(NamedTuple):
     tie: Int64s
 
 
-class Asked(NamedTuple):
+class BoxQuery(NamedTuple):
     """A box of the event space with x and y, and a box inside, without y, to measure distances from."""
 
     low: Floats
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
     inner_high: Floats
 
 
-class Walk(NamedTuple):
+class BoxWalk(NamedTuple):
     """Scratch of a walk, and what it found, the best first."""
 
     node: Int64s
@@ -46,21 +46,21 @@ class Walk(NamedTuple):
     value: Floats
 
 
-def make_asked(dims: int) -> Asked:
+def make_asked(dims: int) -> BoxQuery:
     """Boxes for objects in this many dimensions."""
-    return Asked(np.zeros(dims + 1), np.zeros(dims + 1), np.zeros(dims), np.zeros(dims))
+    return BoxQuery(np.zeros(dims + 1), np.zeros(dims + 1), np.zeros(dims), np.zeros(dims))
 
 
-def make_walk(most: int) -> Walk:
+def make_walk(most: int) -> BoxWalk:
     """Room to find this many."""
     room = FANOUT * (HIGHEST + 1)
-    return Walk(
+    return BoxWalk(
         np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room), np.zeros(most, np.int64), np.zeros(most)
     )
 
 
 @inlined
-def _touches(lows: Floats, highs: Floats, i: int, asked: Asked) -> bool:
+def _touches(lows: Floats, highs: Floats, i: int, asked: BoxQuery) -> bool:
     for j in range(len(asked.low)):
         if not (lows[j, i] <= asked.high[j] and highs[j, i] >= asked.low[j]):
             return False
@@ -74,7 +74,7 @@ def _share(part: float, since: float, until: float) -> float:
 
 
 @inlined
-def _distance(lows: Floats, highs: Floats, i: int, asked: Asked) -> float:
+def _distance(lows: Floats, highs: Floats, i: int, asked: BoxQuery) -> float:
     """The largest share of the way from the inner box to a side of the outer one that an entry is off, at least."""
     farthest = 0.0
     for j in range(len(asked.inner_low)):
@@ -86,7 +86,7 @@ def _distance(lows: Floats, highs: Floats, i: int, asked: Asked) -> float:
 
 
 @inlined
-def _note(walk: Walk, n: int, most: int, slot: int, value: float, tie: Int64s) -> int:
+def _note(walk: BoxWalk, n: int, most: int, slot: int, value: float, tie: Int64s) -> int:
     """Put an object among the best found, if it is one; returns how many there are."""
     at = n
     while at > 0 and (
@@ -102,14 +102,14 @@ def _note(walk: Walk, n: int, most: int, slot: int, value: float, tie: Int64s) -
 
 
 @inlined
-def _begin(trees: Trees, walk: Walk) -> int:
+def _begin(trees: Trees, walk: BoxWalk) -> int:
     """Put the root on the stack, if there is one; returns how many nodes are on it."""
     walk.node[0], walk.level[0], walk.bound[0] = trees.root[0], trees.height[0], -np.inf
     return 1 if trees.height[0] >= 0 else 0
 
 
 @inlined
-def _push(walk: Walk, start: int, top: int, node: int, level: int, bound: float) -> None:
+def _push(walk: BoxWalk, start: int, top: int, node: int, level: int, bound: float) -> None:
     """Put a node among those from `start` to `top` on the stack, of which the best is on top."""
     at = top
     while at > start and walk.bound[at - 1] < bound:
@@ -119,7 +119,7 @@ def _push(walk: Walk, start: int, top: int, node: int, level: int, bound: float)
 
 
 @kernel
-def best(field: Field, asked: Asked, by: int, before: float, before_tie: int, most: int, walk: Walk) -> int:
+def best(field: Field, asked: BoxQuery, by: int, before: float, before_tie: int, most: int, walk: BoxWalk) -> int:
     """Find the best so many objects in the box that rank before a pair of y and tie; returns how many there are."""
     trees, tie, d = field.trees, field.tie, len(asked.inner_low)
     leaves, inners = trees.leaves, trees.inners
@@ -149,7 +149,9 @@ def best(field: Field, asked: Asked, by: int, before: float, before_tie: int, mo
 
 
 @kernel
-def first_above(field: Field, asked: Asked, by: int, above_tie: int, before: float, before_tie: int, walk: Walk) -> int:
+def first_above(
+    field: Field, asked: BoxQuery, by: int, above_tie: int, before: float, before_tie: int, walk: BoxWalk
+) -> int:
     """The first object in the box, by one dimension and then tie, that ranks before a pair; or -1.
 
     Of objects on the low side of the box in that dimension, only those with a larger tie than `above_tie` count.

@@ -110,7 +110,7 @@ def _move(keys: Int64s, tenancies: Int64s, incarnations: Int64s, to: Int64s) -> 
     return n
 
 
-class Deliveries:
+class DeliveryPairs:
     """The owner of the pairs: hands out numbers, makes room, forgets what is untrue."""
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ from skyband.ranges.kernels.paint import (
     paint,
     restore_counts,
 )
-from skyband.ranges.kernels.unicast import Inquiry, unicast
+from skyband.ranges.kernels.unicast import UnicastSpace, unicast
 
 DONE, NEEDS_MESSAGES, NEEDS_NODES, NEEDS_SLOTS = range(4)
 # What is to be done of a change next: find out what, paint a departure, apply, paint, or nothing.
@@ -40,16 +40,16 @@ class Changes(NamedTuple):
     alive: Bools
 
 
-class Progress(NamedTuple):
+class EventProgress(NamedTuple):
     """Where the work stands: change, what of it is next, position of the group, and what is needed; and the old y."""
 
     at: Int64s
     old: Floats
 
 
-def make_progress() -> Progress:
+def make_progress() -> EventProgress:
     """Nothing done yet."""
-    return Progress(np.zeros(4, np.int64), np.zeros(1))
+    return EventProgress(np.zeros(4, np.int64), np.zeros(1))
 
 
 @kernel
@@ -78,7 +78,7 @@ def set_y(servers: Servers, object: int, y: float) -> None:
 
 
 @kernel
-def _apply(changes: Changes, i: int, servers: Servers, progress: Progress, easel: Easel) -> bool:
+def _apply(changes: Changes, i: int, servers: Servers, progress: EventProgress, easel: Easel) -> bool:
     """Do what is next of a change; False if there is no room in the trees."""
     object, at = changes.object[i], progress.at
     is_there = servers.alive[object]
@@ -109,8 +109,8 @@ def _paint_groups(
     update: Update,
     servers: Servers,
     groups: Audience,
-    inquiry: Inquiry,
-    progress: Progress,
+    inquiry: UnicastSpace,
+    progress: EventProgress,
     easel: Easel,
     out: Messages,
 ) -> int:
@@ -139,8 +139,8 @@ def paint_changes(
     changes: Changes,
     servers: Servers,
     groups: Audience,
-    inquiry: Inquiry,
-    progress: Progress,
+    inquiry: UnicastSpace,
+    progress: EventProgress,
     easel: Easel,
     out: Messages,
 ) -> int:

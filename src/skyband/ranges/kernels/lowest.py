@@ -16,7 +16,7 @@ from skyband.kernels.heap import Heap, heap_push, heap_sort
 from skyband.topk.kernels.buffer import Buffers
 
 
-class Shelves(NamedTuple):
+class ObjectsByY(NamedTuple):
     """Objects in ascending order of y: `object`, `x` and `y` by rank. By dimension, all x in order, and their ranks."""
 
     object: Int64s
@@ -26,13 +26,13 @@ class Shelves(NamedTuple):
     rank: Int64s
 
 
-def sort_objects(objects: Int64s, x: Floats, y: Floats, tie: Int64s) -> Shelves:
+def sort_objects(objects: Int64s, x: Floats, y: Floats, tie: Int64s) -> ObjectsByY:
     """Sort these objects, of which x, y and tie are given by slot."""
     objects = objects[np.lexsort((tie[objects], y[objects]))]
     x = np.ascontiguousarray(x[objects])
     rank = np.argsort(x, axis=0, kind="stable").T.astype(np.int64)
     place = np.take_along_axis(x, rank.T, 0).T
-    return Shelves(objects, x, y[objects], np.ascontiguousarray(place), np.ascontiguousarray(rank))
+    return ObjectsByY(objects, x, y[objects], np.ascontiguousarray(place), np.ascontiguousarray(rank))
 
 
 @inlined
@@ -57,7 +57,7 @@ def _holds(lo: Floats, hi: Floats, x: Floats) -> bool:
 
 
 @kernel
-def find_lowest(shelves: Shelves, lo: Floats, hi: Floats, k: int, heap: Heap) -> int:
+def find_lowest(shelves: ObjectsByY, lo: Floats, hi: Floats, k: int, heap: Heap) -> int:
     """Write the ranks of the k lowest objects in a range to the heap's items, in order; returns how many there are."""
     xs, n, at, since, until = shelves.x, len(shelves.x), 0, 0, len(shelves.x)
     for j in range(len(lo)):
@@ -82,7 +82,7 @@ def find_lowest(shelves: Shelves, lo: Floats, hi: Floats, k: int, heap: Heap) ->
 
 
 @kernel
-def fill_rows(slots: Int64s, lo: Floats, hi: Floats, shelves: Shelves, heap: Heap, buffers: Buffers) -> None:
+def fill_rows(slots: Int64s, lo: Floats, hi: Floats, shelves: ObjectsByY, heap: Heap, buffers: Buffers) -> None:
     """Add to rows, which hold the lowest already so far as they hold any, what is missing of their k lowest."""
     for i in range(len(slots)):
         row = slots[i]

@@ -22,7 +22,7 @@ import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
-from skyband.ranges.kernels.boxrank import DISTANCE, Asked, Field, Walk, best, make_asked, make_walk, surround
+from skyband.ranges.kernels.boxrank import DISTANCE, BoxQuery, BoxWalk, Field, best, make_asked, make_walk, surround
 from skyband.ranges.kernels.boxsearch import snap
 from skyband.ranges.kernels.boxtree import Trees
 from skyband.ranges.kernels.message import Messages, above, below
@@ -48,8 +48,8 @@ class Bench(NamedTuple):
 
     pending: Mosaic
     mosaic: Mosaic
-    asked: Asked
-    walk: Walk
+    asked: BoxQuery
+    walk: BoxWalk
     scrap: Scrap
     low: Floats
     high: Floats

@@ -30,7 +30,7 @@ import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
-from skyband.ranges.kernels.boxrank import Asked, Field, Walk, first_above, make_asked, make_walk
+from skyband.ranges.kernels.boxrank import BoxQuery, BoxWalk, Field, first_above, make_asked, make_walk
 from skyband.ranges.kernels.boxsearch import first_k, least, snap
 from skyband.ranges.kernels.boxtree import LAST, Trees
 from skyband.ranges.kernels.message import FARTHEST, Messages, above
@@ -68,21 +68,21 @@ from skyband.ranges.kernels.region_slabs import (
     top_of,
 )
 from skyband.ranges.kernels.staircase import Tiles, lay_diagonal, lay_staircase, make_tiles, step_in, widen
-from skyband.ranges.kernels.tile_merge import L1, L2, R1, R2, Done, Pile, lay_slab, make_pile
+from skyband.ranges.kernels.tile_merge import L1, L2, R1, R2, MergedBoxes, Pile, lay_slab, make_pile
 
 # Dimensions of a box of objects.
 X1, X2, Y = range(3)
 
 
-class Easel(NamedTuple):
+class PolygonEasel(NamedTuple):
     """Space to paint with."""
 
     slabs: Slabs
     tiles: Tiles
     pile: Pile
     mosaic: Mosaic
-    asked: Asked
-    walk: Walk
+    asked: BoxQuery
+    walk: BoxWalk
     scrap: Scrap
     slots: Int64s
     low: Floats
@@ -92,10 +92,10 @@ class Easel(NamedTuple):
     counts: Int64s
 
 
-def make_easel(room: int, k: int) -> Easel:
+def make_easel(room: int, k: int) -> PolygonEasel:
     """Room for this many slabs, and a k of up to this."""
     low, high, found_low, found_high = (np.zeros(4) for _ in range(4))
-    return Easel(
+    return PolygonEasel(
         make_slabs(room, k),
         make_tiles(k),
         make_pile(k),
@@ -113,7 +113,7 @@ def make_easel(room: int, k: int) -> Easel:
 
 
 @inlined
-def _ask(asked: Asked, left: float, right: float, since: float, until: float, y: float) -> None:
+def _ask(asked: BoxQuery, left: float, right: float, since: float, until: float, y: float) -> None:
     """Ask about a box of places, with a y from this one on."""
     asked.low[X1], asked.high[X1] = left, right
     asked.low[X2], asked.high[X2] = since, until
@@ -121,7 +121,7 @@ def _ask(asked: Asked, left: float, right: float, since: float, until: float, y:
 
 
 @kernel
-def _look_around(style: Style, field: Field, object: int, y: float, z: int, easel: Easel) -> None:
+def _look_around(style: Style, field: Field, object: int, y: float, z: int, easel: PolygonEasel) -> None:
     """Find what ranks before an object with this y among those with no larger x2, k to each side."""
     x, tie, slabs, k, asked = field.x[object], field.tie[object], easel.slabs, style.k, easel.asked
     for side in range(2):
@@ -137,7 +137,7 @@ def _look_around(style: Style, field: Field, object: int, y: float, z: int, ease
 
 
 @kernel
-def _find_reach(style: Style, subscriptions: Trees, x: float, z: int, easel: Easel) -> bool:
+def _find_reach(style: Style, subscriptions: Trees, x: float, z: int, easel: PolygonEasel) -> bool:
     """How far the subscriptions in the box around a slab and all above reach; False if there are none."""
     slabs, low, high, k = easel.slabs, easel.low, easel.high, style.k
     low[L1], high[L1] = left_of(slabs, z, k), x
@@ -149,7 +149,7 @@ def _find_reach(style: Style, subscriptions: Trees, x: float, z: int, easel: Eas
 
 
 @kernel
-def trace(style: Style, field: Field, subscriptions: Trees, object: int, y: float, easel: Easel) -> bool:
+def trace(style: Style, field: Field, subscriptions: Trees, object: int, y: float, easel: PolygonEasel) -> bool:
     """Make the slabs of the region of an object with this y, sweeping upwards (Algorithm 7); False without room."""
     slabs, x, tie, k, asked = easel.slabs, field.x[object], field.tie[object], style.k, easel.asked
     clear_slabs(slabs)
@@ -180,7 +180,7 @@ def trace(style: Style, field: Field, subscriptions: Trees, object: int, y: floa
 
 @kernel
 def _send_mosaic(
-    style: Style, field: Field, subscriptions: Trees, y: float, event: int, easel: Easel, out: Messages
+    style: Style, field: Field, subscriptions: Trees, y: float, event: int, easel: PolygonEasel, out: Messages
 ) -> None:
     """Send what was laid of one object, which has this y now."""
     mosaic = easel.mosaic
@@ -192,20 +192,20 @@ def _send_mosaic(
 
 
 @inlined
-def _begin(easel: Easel) -> None:
+def _begin(easel: PolygonEasel) -> None:
     """Nothing is laid yet."""
     easel.pile.tiles.length[0] = easel.mosaic.length[0] = 0
 
 
 @inlined
-def _lay(style: Style, subscriptions: Trees, object: int, until: float, since: float, easel: Easel) -> bool:
+def _lay(style: Style, subscriptions: Trees, object: int, until: float, since: float, easel: PolygonEasel) -> bool:
     """Lay the tiles of a slab that begins at one r2, on those that end at another."""
-    done = Done(easel.mosaic, easel.counts)
+    done = MergedBoxes(easel.mosaic, easel.counts)
     return lay_slab(easel.tiles, until, since, style, subscriptions, object, easel.pile, done)
 
 
 @kernel
-def lay_region(style: Style, field: Field, subscriptions: Trees, object: int, easel: Easel) -> bool:
+def lay_region(style: Style, field: Field, subscriptions: Trees, object: int, easel: PolygonEasel) -> bool:
     """The boxes of the whole region, into the mosaic (Algorithm 8, Paint-Dense-IR); False without room."""
     slabs, tiles, x = easel.slabs, easel.tiles, field.x[object, X1]
     _begin(easel)
@@ -231,7 +231,7 @@ def _is_within(slabs: Slabs, z: int, k: int, place: float) -> bool:
 
 
 @kernel
-def expose(style: Style, field: Field, subscriptions: Trees, update: Update, z: int, easel: Easel) -> bool:
+def expose(style: Style, field: Field, subscriptions: Trees, update: Update, z: int, easel: PolygonEasel) -> bool:
     """Expose the object found in a slab to it and to all above whose interval it lies in (Algorithm 9).
 
     There its boxes go into the mosaic, and it steps in. Slabs that are alike then become one. False without room.
@@ -280,7 +280,7 @@ def ranks_before(field: Field, object: int, y: float, tie: int) -> bool:
 
 
 @kernel
-def _search(style: Style, field: Field, update: Update, z: int, y: float, tie: int, easel: Easel) -> None:
+def _search(style: Style, field: Field, update: Update, z: int, y: float, tie: int, easel: PolygonEasel) -> None:
     """Find what ranks next after a pair in a slab and its interval; with subscriptions known, within their reach."""
     slabs, asked, low, high = easel.slabs, easel.asked, easel.found_low, easel.found_high
     bottom, top = slabs.bottom[z] if z != slabs.at[FIRST] else -FARTHEST, top_of(slabs, z)
@@ -298,7 +298,7 @@ def _search(style: Style, field: Field, update: Update, z: int, y: float, tie: i
 
 @kernel
 def _next_exposed(
-    style: Style, field: Field, subscriptions: Trees, update: Update, y: float, tie: int, easel: Easel
+    style: Style, field: Field, subscriptions: Trees, update: Update, y: float, tie: int, easel: PolygonEasel
 ) -> int:
     """The slab in which the object lies that is exposed next, after a pair of y and tie; or -1."""
     slabs, x = easel.slabs, field.x[update.object, X1]
@@ -320,7 +320,9 @@ def _next_exposed(
 
 
 @kernel
-def paint_slabs(style: Style, field: Field, subscriptions: Trees, update: Update, easel: Easel, out: Messages) -> bool:
+def paint_slabs(
+    style: Style, field: Field, subscriptions: Trees, update: Update, easel: PolygonEasel, out: Messages
+) -> bool:
     """The messages that tell an update to a group: the tree holds the objects as they are now; False without room."""
     object, event = update.object, update.event
     y = min(update.old, update.new)

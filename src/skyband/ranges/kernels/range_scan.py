@@ -15,9 +15,9 @@ from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.buffer import (
     DELIVERED,
     Buffers,
+    FoundChanges,
     Ghosts,
     Stamps,
-    Told,
     find_item,
     has_room,
     insert,
@@ -27,7 +27,7 @@ from skyband.topk.kernels.buffer import (
 )
 
 
-class Objects(NamedTuple):
+class ScanObjects(NamedTuple):
     """The objects by slot: `x` is (dimension, object); `label` is larger for a larger id."""
 
     x: Floats
@@ -105,7 +105,7 @@ def _update_row(
     y: float,
     alive: bool,
     taken: bool,
-    objects: Objects,
+    objects: ScanObjects,
     step: int,
     ghosts: Ghosts,
 ) -> None:
@@ -121,7 +121,7 @@ def _update_row(
 
 
 @kernel
-def _search(ranges: Ranges, buffers: Buffers, objects: Objects, n_objects: int, slot: int, scratch: Inside) -> None:
+def _search(ranges: Ranges, buffers: Buffers, objects: ScanObjects, n_objects: int, slot: int, scratch: Inside) -> None:
     """Add to the row the lowest objects in range that come after its last entry."""
     block, i = slot // BLOCK, slot % BLOCK
     start, size = buffers.start[slot], buffers.size[slot]
@@ -157,7 +157,7 @@ def _change_object(
     n_blocks: int,
     ranges: Ranges,
     buffers: Buffers,
-    objects: Objects,
+    objects: ScanObjects,
     changes: ObjectChanges,
     step: int,
     scratch: Inside,
@@ -187,11 +187,11 @@ def sweep(
     n_blocks: int,
     ranges: Ranges,
     buffers: Buffers,
-    objects: Objects,
+    objects: ScanObjects,
     n_objects: int,
     changes: ObjectChanges,
     scratch: Inside,
-    told: Told,
+    told: FoundChanges,
     ghosts: Ghosts,
 ) -> bool:
     """Work through the changes from `since`: step, change, and block to settle. False: make room and call again."""
@@ -221,12 +221,12 @@ def sweep(
 def _settle_row(
     ranges: Ranges,
     buffers: Buffers,
-    objects: Objects,
+    objects: ScanObjects,
     n_objects: int,
     slot: int,
     step: int,
     scratch: Inside,
-    told: Told,
+    told: FoundChanges,
 ) -> None:
     if buffers.size[slot] < buffers.k[slot] and not buffers.whole[slot]:
         _search(ranges, buffers, objects, n_objects, slot, scratch)
@@ -240,10 +240,10 @@ def search_rows(
     slots: Int64s,
     ranges: Ranges,
     buffers: Buffers,
-    objects: Objects,
+    objects: ScanObjects,
     n_objects: int,
     scratch: Inside,
-    told: Told,
+    told: FoundChanges,
 ) -> None:
     """The first answers of new slots; `told` has room for them."""
     for slot in slots:

@@ -19,7 +19,17 @@ from skyband.ranges.kernels.boxtree import Trees
 from skyband.ranges.kernels.deliveries import Pairs, bury, has_room, remember, remembers
 from skyband.ranges.kernels.message import GONE, Messages
 from skyband.ranges.kernels.range_scan import ObjectChanges
-from skyband.topk.kernels.buffer import ENTER, LEAVE, Buffers, Stamps, Told, find_item, place_of, remove_at, settle
+from skyband.topk.kernels.buffer import (
+    ENTER,
+    LEAVE,
+    Buffers,
+    FoundChanges,
+    Stamps,
+    find_item,
+    place_of,
+    remove_at,
+    settle,
+)
 
 # Places of `progress`: the next message, the step that is open, how many rows are dirty in it and how many of those are
 # settled (-1 before the dead are buried), and the number of the first step, counted over all verbs.
@@ -105,7 +115,9 @@ def _deliver(messages: Messages, message: int, trees: Trees, buffers: Buffers, s
 
 
 @kernel
-def tell_row(buffers: Buffers, row: int, steps: tuple[int, int], stamps: Stamps, pairs: Pairs, told: Told) -> None:
+def tell_row(
+    buffers: Buffers, row: int, steps: tuple[int, int], stamps: Stamps, pairs: Pairs, told: FoundChanges
+) -> None:
     """Tell how a row changed in a step, which has a number in this verb and one of all; there is room for it.
 
     A living object that the row lets go of is remembered; one that died in this step is not, even if it was born again.
@@ -123,7 +135,7 @@ def tell_row(buffers: Buffers, row: int, steps: tuple[int, int], stamps: Stamps,
 
 
 @inlined
-def _can_tell(buffers: Buffers, row: int, pairs: Pairs, told: Told, wanted: Int64s) -> bool:
+def _can_tell(buffers: Buffers, row: int, pairs: Pairs, told: FoundChanges, wanted: Int64s) -> bool:
     """Whether a row can be told; how many changes and how many pairs that takes is written down.
 
     Everything that the row holds or held may have been told as a member: a row may just have been asked for less.
@@ -134,7 +146,9 @@ def _can_tell(buffers: Buffers, row: int, pairs: Pairs, told: Told, wanted: Int6
 
 
 @inlined
-def _close(changes: ObjectChanges, buffers: Buffers, stamps: Stamps, pairs: Pairs, inbox: Inbox, told: Told) -> bool:
+def _close(
+    changes: ObjectChanges, buffers: Buffers, stamps: Stamps, pairs: Pairs, inbox: Inbox, told: FoundChanges
+) -> bool:
     """End a step: bury those who died in it and tell every dirty row. False: make room and call again."""
     progress, dirty = inbox.progress, inbox.dirty
     step = progress[STEP]
@@ -164,7 +178,7 @@ def receive(
     stamps: Stamps,
     pairs: Pairs,
     inbox: Inbox,
-    told: Told,
+    told: FoundChanges,
 ) -> bool:
     """Take a portion of the messages that some changes made. False: make room and call again."""
     progress = inbox.progress
@@ -179,7 +193,9 @@ def receive(
 
 
 @kernel
-def finish(changes: ObjectChanges, buffers: Buffers, stamps: Stamps, pairs: Pairs, inbox: Inbox, told: Told) -> bool:
+def finish(
+    changes: ObjectChanges, buffers: Buffers, stamps: Stamps, pairs: Pairs, inbox: Inbox, told: FoundChanges
+) -> bool:
     """End all steps, after the last message. False: make room and call again."""
     progress = inbox.progress
     while progress[STEP] < len(changes.end):
@@ -192,7 +208,7 @@ def finish(changes: ObjectChanges, buffers: Buffers, stamps: Stamps, pairs: Pair
 
 @kernel
 def tell_rows(
-    since: int, rows: Int64s, buffers: Buffers, stamps: Stamps, pairs: Pairs, inbox: Inbox, told: Told
+    since: int, rows: Int64s, buffers: Buffers, stamps: Stamps, pairs: Pairs, inbox: Inbox, told: FoundChanges
 ) -> int:
     """Tell rows from `since` on, as one step; returns the first that there is no room for."""
     for i in range(since, len(rows)):

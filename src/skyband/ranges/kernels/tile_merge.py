@@ -31,7 +31,7 @@ class Pile(NamedTuple):
     high: Floats
 
 
-class Done(NamedTuple):
+class MergedBoxes(NamedTuple):
     """Where boxes go, and what is counted."""
 
     mosaic: Mosaic
@@ -46,7 +46,7 @@ def make_pile(k: int) -> Pile:
 
 
 @inlined
-def _end(pile: Pile, i: int, top: float, style: Style, subscriptions: Trees, object: int, done: Done) -> bool:
+def _end(pile: Pile, i: int, top: float, style: Style, subscriptions: Trees, object: int, done: MergedBoxes) -> bool:
     """Make a box of a tile that ends at this r2, shrunk to subscriptions if they are known; False without room."""
     low, high, tiles = pile.low, pile.high, pile.tiles
     low[L1], low[R1], high[L1], high[R1] = tiles.low[i, 0], tiles.low[i, 1], tiles.high[i, 0], tiles.high[i, 1]
@@ -67,7 +67,14 @@ def _is_same(tiles: Tiles, i: int, others: Tiles, j: int) -> bool:
 
 @kernel
 def lay_slab(
-    tiles: Tiles, until: float, since: float, style: Style, subscriptions: Trees, object: int, pile: Pile, done: Done
+    tiles: Tiles,
+    until: float,
+    since: float,
+    style: Style,
+    subscriptions: Trees,
+    object: int,
+    pile: Pile,
+    done: MergedBoxes,
 ) -> bool:
     """Lay the tiles of the next slab: the same ones go on, others end at one r2, and new ones begin at the next.
 

@@ -28,7 +28,7 @@ from skyband.ranges.kernels.paint import (
 from skyband.ranges.kernels.staircase import rank_at
 
 
-class Inquiry(NamedTuple):
+class UnicastSpace(NamedTuple):
     """The points of subscriptions by slot, room for those that a change may concern, and none for what is exposed."""
 
     point: Floats
@@ -38,7 +38,13 @@ class Inquiry(NamedTuple):
 
 @kernel
 def unicast(
-    style: Style, servers: Servers, subscriptions: Trees, update: Update, inquiry: Inquiry, easel: Easel, out: Messages
+    style: Style,
+    servers: Servers,
+    subscriptions: Trees,
+    update: Update,
+    inquiry: UnicastSpace,
+    easel: Easel,
+    out: Messages,
 ) -> bool:
     """A message to each subscription that an update affects, and one for what takes its place; False without room."""
     object, k, around = update.object, style.k, easel.around

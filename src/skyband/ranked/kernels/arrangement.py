@@ -10,7 +10,7 @@ FLOOR is not greater than any of these places.
 from skyband.kernels.array import Int32s, Int64s
 from skyband.kernels.compile import kernel
 from skyband.ranked.kernels.bits import Bits, check_bits, clear_bit, members, next_bit, set_bit
-from skyband.ranked.kernels.constraint import NEXT, TARGET, Graph, Spans, edges_of
+from skyband.ranked.kernels.constraint import NEXT, TARGET, Graph, IntervalPositions, edges_of
 
 # What placing has to remember: how many are placed, the edge of the latest that comes next, and a bound.
 N_PLACED, EDGE, FLOOR = range(3)
@@ -18,7 +18,7 @@ N_PLACED, EDGE, FLOOR = range(3)
 
 @kernel
 def arrange_steps(
-    graph: Graph, spans: Spans, by_left: Int32s, steps: int, state: Int64s, ready: Bits, placed: Int32s
+    graph: Graph, spans: IntervalPositions, by_left: Int32s, steps: int, state: Int64s, ready: Bits, placed: Int32s
 ) -> bool:
     """Place intervals, a step for each of them and for each edge; returns whether more is to be done."""
     heads, degrees, edges, lefts = graph.head, graph.degree, graph.edge, spans.left
@@ -43,7 +43,7 @@ def arrange_steps(
     return n_placed < len(placed)
 
 
-def check_ready(graph: Graph, spans: Spans, state: Int64s, ready: Bits, placed: Int32s) -> None:
+def check_ready(graph: Graph, spans: IntervalPositions, state: Int64s, ready: Bits, placed: Int32s) -> None:
     """Assert the invariants."""
     done = set(placed[: state[N_PLACED]].tolist())
     waiting = [i for i in range(len(placed)) if i not in done]

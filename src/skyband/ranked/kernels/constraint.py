@@ -41,7 +41,7 @@ TARGET, NEXT = range(2)
 DIM, AT_LOW, AT_HIGH, POSITION = range(4)
 
 
-class Spans(NamedTuple):
+class IntervalPositions(NamedTuple):
     """Positions by interval, and its place among the left ends: in their order, equal ones best first."""
 
     first: Int32s
@@ -49,7 +49,7 @@ class Spans(NamedTuple):
     left: Int32s
 
 
-class Blocks(NamedTuple):
+class ViewBlocks(NamedTuple):
     """What one sees from below, by position."""
 
     start: Bits
@@ -65,14 +65,14 @@ class Graph(NamedTuple):
     n_edges: Int64s
 
 
-def make_spans(n: int) -> Spans:
+def make_spans(n: int) -> IntervalPositions:
     """Room for n intervals."""
-    return Spans(*(np.empty(n, np.int32) for _ in range(3)))
+    return IntervalPositions(*(np.empty(n, np.int32) for _ in range(3)))
 
 
-def make_blocks(n: int) -> Blocks:
+def make_blocks(n: int) -> ViewBlocks:
     """Room for the positions of n intervals."""
-    return Blocks(make_bits(2 * n), np.empty(2 * n, np.int32))
+    return ViewBlocks(make_bits(2 * n), np.empty(2 * n, np.int32))
 
 
 def make_graph(n: int) -> Graph:
@@ -83,7 +83,9 @@ def make_graph(n: int) -> Graph:
 
 
 @kernel
-def rank_ends(starts: Int64s, lows: Deck, highs: Deck, steps: int, state: Int64s, spans: Spans, blocks: Blocks) -> bool:
+def rank_ends(
+    starts: Int64s, lows: Deck, highs: Deck, steps: int, state: Int64s, spans: IntervalPositions, blocks: ViewBlocks
+) -> bool:
     """Merge sorted low and high ends, of dimension d those from `starts[d]`; returns whether more is to be done."""
     low, low_item, high, high_item = lows.number, lows.item, highs.number, highs.item
     firsts, ends, lefts, owners = spans.first, spans.end, spans.left, blocks.owner
@@ -123,7 +125,7 @@ def _link(graph: Graph, source: int, target: int) -> None:
 
 
 @kernel
-def constrain(spans: Spans, start: int, steps: int, blocks: Blocks, graph: Graph, ready: Bits) -> int:
+def constrain(spans: IntervalPositions, start: int, steps: int, blocks: ViewBlocks, graph: Graph, ready: Bits) -> int:
     """Add the edges into the intervals from `start` on; those without any are ready, by their places from the left.
 
     Returns where to go on. An interval may meet very many blocks, so that it may have to be gone on with in the middle:
@@ -179,7 +181,7 @@ def check_graph(graph: Graph) -> None:
     assert np.array_equal(degrees, graph.degree)
 
 
-def check_blocks(blocks: Blocks, spans: Spans, n_done: int, n_positions: int) -> None:
+def check_blocks(blocks: ViewBlocks, spans: IntervalPositions, n_done: int, n_positions: int) -> None:
     """Assert the invariants after the first `n_done` intervals."""
     check_bits(blocks.start, n_positions)
     starts = members(blocks.start)

@@ -29,7 +29,7 @@ class Intervals(NamedTuple):
     weight: Floats
 
 
-class Spans(NamedTuple):
+class PartSpans(NamedTuple):
     """Where in a pool the parts of each slot begin, and how many there are."""
 
     first: Int64s
@@ -52,14 +52,14 @@ class Events(NamedTuple):
     k: Int64s
 
 
-class Tally(NamedTuple):
+class ScoreTally(NamedTuple):
     """Scratch for a block: scores so far, and how many parts are met."""
 
     score: Floats
     n_met: Int64s
 
 
-class Found(NamedTuple):
+class BestSlots(NamedTuple):
     """The best slots of each event and their scores: `length` of them, from `start` on."""
 
     start: Int64s
@@ -68,9 +68,9 @@ class Found(NamedTuple):
     score: Floats
 
 
-def make_found(ks: Int64s) -> Found:
+def make_found(ks: Int64s) -> BestSlots:
     """Room for so many slots an event."""
-    return Found(starts_of(ks), np.zeros(len(ks), np.int64), np.zeros(ks.sum(), np.int64), np.zeros(ks.sum()))
+    return BestSlots(starts_of(ks), np.zeros(len(ks), np.int64), np.zeros(ks.sum(), np.int64), np.zeros(ks.sum()))
 
 
 @kernel
@@ -80,7 +80,7 @@ def score_interval_block(
     low: Floats,
     high: Floats,
     inside: bool,
-    tally: Tally,
+    tally: ScoreTally,
 ) -> None:
     """The sum of the weights of the parts that are met, for a block's slots, and how many there are."""
     score, n_met = tally.score, tally.n_met
@@ -101,7 +101,7 @@ def score_interval_block(
 
 
 @inlined
-def _promising(tally: Tally, needed: Int64s, least: float) -> bool:
+def _promising(tally: ScoreTally, needed: Int64s, least: float) -> bool:
     """Whether a slot of a block matches with such a score; unlike the loop that picks them, this one vectorises."""
     score, n_met = tally.score, tally.n_met
     n_promising = 0
@@ -111,7 +111,7 @@ def _promising(tally: Tally, needed: Int64s, least: float) -> bool:
 
 
 @inlined
-def _answer(heap: Heap, n: int, event: int, standing: Standing, found: Found) -> None:
+def _answer(heap: Heap, n: int, event: int, standing: Standing, found: BestSlots) -> None:
     """Write down what an event found, and take it off the budgets."""
     heap_sort(heap, n)
     found.length[event] = n
@@ -134,8 +134,8 @@ def stab(
     n_blocks: int,
     standing: Standing,
     heap: Heap,
-    tally: Tally,
-    found: Found,
+    tally: ScoreTally,
+    found: BestSlots,
 ) -> None:
     """The best slots for each event by the sum of the weights of the parts that are met."""
     score, n_met, keys = tally.score, tally.n_met, heap.keys
@@ -159,10 +159,10 @@ def sift(
     events: Events,
     rule: Rule,
     parts: Parts,
-    spans: Spans,
+    spans: PartSpans,
     standing: Standing,
     heap: Heap,
-    found: Found,
+    found: BestSlots,
 ) -> None:
     """The best slots for each event by any rule."""
     first, n_parts, needed, keys = spans.first, spans.n_parts, standing.needed, heap.keys

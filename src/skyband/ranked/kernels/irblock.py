@@ -10,7 +10,7 @@ from typing import NamedTuple
 from skyband.kernels.array import Int32s, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.simd import LANES
-from skyband.ranked.kernels.irtree import FRESH, GIVEN_UP, NONE, ROOMIEST, UNIT, Blocks, whole
+from skyband.ranked.kernels.irtree import FRESH, GIVEN_UP, NONE, ROOMIEST, UNIT, IrBlocks, whole
 from skyband.ranked.kernels.parts import Parts, ahead
 
 HALF = LANES // 2
@@ -22,7 +22,7 @@ RESERVE = ROOMIEST * (HIGHEST + 4)
 AT_BLOCK, AT_ENTRY, ROOT = range(3)
 
 
-class Entry(NamedTuple):
+class IrEntry(NamedTuple):
     """A part, or a block, and its ends."""
 
     part: int
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 
 
 @inlined
-def give_block(blocks: Blocks, block: int, units: int) -> None:
+def give_block(blocks: IrBlocks, block: int, units: int) -> None:
     """Give up a block, or the end of one."""
     blocks.part[block * UNIT] = blocks.free[units]
     blocks.free[units] = block
@@ -40,7 +40,7 @@ def give_block(blocks: Blocks, block: int, units: int) -> None:
 
 
 @kernel
-def take_block(blocks: Blocks, units: int) -> int:
+def take_block(blocks: IrBlocks, units: int) -> int:
     """An empty block: one that was given up, the beginning of a larger one, or a new one, for which there is room."""
     free, used = blocks.free, blocks.used
     found = units
@@ -60,7 +60,7 @@ def take_block(blocks: Blocks, units: int) -> int:
 
 
 @inlined
-def copy_entries(blocks: Blocks, source: int, n: int, to: int) -> None:
+def copy_entries(blocks: IrBlocks, source: int, n: int, to: int) -> None:
     """Copy entries from one place to another."""
     part, low, high = blocks.part, blocks.low, blocks.high
     for i in range(n):
@@ -68,7 +68,7 @@ def copy_entries(blocks: Blocks, source: int, n: int, to: int) -> None:
 
 
 @kernel
-def put_entry(blocks: Blocks, block: int, at: int, entry: Entry) -> int:
+def put_entry(blocks: IrBlocks, block: int, at: int, entry: IrEntry) -> int:
     """Put an entry into a block of less than 32, which may have to move; returns where it is."""
     part, low, high, n = blocks.part, blocks.low, blocks.high, whole(blocks.size[block])
     if n == UNIT * whole(blocks.units[block]):
@@ -85,7 +85,7 @@ def put_entry(blocks: Blocks, block: int, at: int, entry: Entry) -> int:
 
 
 @inlined
-def _drop_entry(blocks: Blocks, block: int, at: int) -> int:
+def _drop_entry(blocks: IrBlocks, block: int, at: int) -> int:
     """Take an entry out of a block; returns how many are left."""
     n, place = whole(blocks.size[block]) - 1, block * UNIT + at
     copy_entries(blocks, place + 1, n - at, place)
@@ -94,13 +94,13 @@ def _drop_entry(blocks: Blocks, block: int, at: int) -> int:
 
 
 @inlined
-def extent_of(blocks: Blocks, block: int) -> Entry:
+def extent_of(blocks: IrBlocks, block: int) -> IrEntry:
     """A block as an entry of the one above it."""
     low, high, start = blocks.low, blocks.high, block * UNIT
     least, most = low[start], high[start]
     for place in range(start + 1, start + whole(blocks.size[block])):
         least, most = min(least, low[place]), max(most, high[place])
-    return Entry(int(block), whole(least), whole(most))
+    return IrEntry(int(block), whole(least), whole(most))
 
 
 @inlined
@@ -113,7 +113,7 @@ def first_part(entries: Int32s, place: int, level: int) -> int:
 
 
 @inlined
-def _n_until(blocks: Blocks, parts: Parts, block: int, level: int, part: int) -> int:
+def _n_until(blocks: IrBlocks, parts: Parts, block: int, level: int, part: int) -> int:
     """How many entries of a block begin no later than a part."""
     entries, start = blocks.part, block * UNIT
     least, most = 0, whole(blocks.size[block])
@@ -127,7 +127,7 @@ def _n_until(blocks: Blocks, parts: Parts, block: int, level: int, part: int) ->
 
 
 @kernel
-def lead(blocks: Blocks, parts: Parts, root: int, height: int, part: int, way: Int64s) -> None:
+def lead(blocks: IrBlocks, parts: Parts, root: int, height: int, part: int, way: Int64s) -> None:
     """Note the way down an R-tree to where a part is, or would follow."""
     block = root
     way[ROOT, 0], way[ROOT, 1] = root, height
@@ -147,12 +147,12 @@ def _place_above(way: Int64s, level: int) -> int:
 
 
 @inlined
-def _write_entry(blocks: Blocks, place: int, entry: Entry) -> None:
+def _write_entry(blocks: IrBlocks, place: int, entry: IrEntry) -> None:
     blocks.part[place], blocks.low[place], blocks.high[place] = entry.part, entry.low, entry.high
 
 
 @inlined
-def _halve(blocks: Blocks, block: int) -> int:
+def _halve(blocks: IrBlocks, block: int) -> int:
     """Move the second half of a full block into another; returns that one. Either has a unit to spare."""
     other = take_block(blocks, HALF // UNIT + 1)
     copy_entries(blocks, block * UNIT + HALF, HALF, other * UNIT)
@@ -164,7 +164,7 @@ def _halve(blocks: Blocks, block: int) -> int:
 
 
 @kernel
-def insert_entry(blocks: Blocks, entry: Entry, way: Int64s) -> None:
+def insert_entry(blocks: IrBlocks, entry: IrEntry, way: Int64s) -> None:
     """Put a part into the R-tree that the way leads through, behind the way's end; ROOT of the way is kept."""
     for level in range(1, way[ROOT, 1] + 1):
         place = way[AT_BLOCK, level] * UNIT + way[AT_ENTRY, level]
@@ -197,7 +197,7 @@ def insert_entry(blocks: Blocks, entry: Entry, way: Int64s) -> None:
 
 
 @kernel
-def remove_entry(blocks: Blocks, part: int, way: Int64s) -> bool:
+def remove_entry(blocks: IrBlocks, part: int, way: Int64s) -> bool:
     """Take the part at the way's end out of the R-tree; False if it is another. ROOT of the way is kept."""
     block, at, height = way[AT_BLOCK, 0], way[AT_ENTRY, 0], way[ROOT, 1]
     if at < 0 or blocks.part[block * UNIT + at] != part:

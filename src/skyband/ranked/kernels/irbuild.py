@@ -9,7 +9,7 @@ import numpy as np
 from skyband.kernels.array import Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.ranked.kernels.irblock import AT_BLOCK, AT_ENTRY, first_part, give_block, take_block
-from skyband.ranked.kernels.irdesk import PACKED, Desk, Row, find_median, part_ways, sort_items
+from skyband.ranked.kernels.irdesk import PACKED, IrWorkspace, Row, find_median, part_ways, sort_items
 from skyband.ranked.kernels.irtree import (
     BLOCK,
     BUCKET,
@@ -27,7 +27,7 @@ from skyband.ranked.kernels.irtree import (
     RIGHT,
     TALLEST,
     UNIT,
-    Blocks,
+    IrBlocks,
     IrTree,
     whole,
 )
@@ -50,7 +50,7 @@ def n_nodes_at_most(n: int) -> int:
 
 
 @kernel
-def _fill_block(row: Row, first: int, n: int, blocks: Blocks) -> int:
+def _fill_block(row: Row, first: int, n: int, blocks: IrBlocks) -> int:
     """A block of n entries of a row."""
     block = take_block(blocks, (n + UNIT - 1) // UNIT)
     start = block * UNIT
@@ -62,7 +62,7 @@ def _fill_block(row: Row, first: int, n: int, blocks: Blocks) -> int:
 
 
 @kernel
-def _pack(items: Row, first: int, n: int, others: Row, blocks: Blocks) -> tuple[int, int]:
+def _pack(items: Row, first: int, n: int, others: Row, blocks: IrBlocks) -> tuple[int, int]:
     """An R-tree of n intervals: its root and height; `others` is written from `first` on."""
     row, height = items, 0
     while n > PACKED:
@@ -121,7 +121,7 @@ def _note(todo: Int64s, i: int, first: int, n: int, parent: int, side: int, dept
 
 
 @kernel
-def plant(tree: IrTree, desk: Desk, first: int, n: int, depth: int) -> int:
+def plant(tree: IrTree, desk: IrWorkspace, first: int, n: int, depth: int) -> int:
     """A subtree of n intervals of the desk, which are in order, below so many nodes; returns the reference to it.
 
     There is room for it in the tree.
@@ -156,7 +156,7 @@ def plant(tree: IrTree, desk: Desk, first: int, n: int, depth: int) -> int:
 
 
 @kernel
-def plant_all(tree: IrTree, desk: Desk, starts: Int64s) -> None:
+def plant_all(tree: IrTree, desk: IrWorkspace, starts: Int64s) -> None:
     """Trees of the dimensions, which are empty, from the intervals of the desk, those of dimension d at `starts[d]`."""
     for dim in range(len(starts) - 1):
         tree.root[dim] = plant(tree, desk, starts[dim], starts[dim + 1] - starts[dim], 0)
@@ -164,7 +164,7 @@ def plant_all(tree: IrTree, desk: Desk, starts: Int64s) -> None:
 
 
 @kernel
-def _drain(blocks: Blocks, root: int, height: int, items: Row, n: int, way: Int64s) -> int:
+def _drain(blocks: IrBlocks, root: int, height: int, items: Row, n: int, way: Int64s) -> int:
     """Append the intervals of an R-tree to the items and give up its blocks; returns how many items there are."""
     level = height
     way[AT_BLOCK, level], way[AT_ENTRY, level] = root, 0
@@ -187,7 +187,7 @@ def _drain(blocks: Blocks, root: int, height: int, items: Row, n: int, way: Int6
 
 
 @kernel
-def clear(tree: IrTree, child: int, n: int, desk: Desk) -> int:
+def clear(tree: IrTree, child: int, n: int, desk: IrWorkspace) -> int:
     """Add the intervals of a subtree to the n of the desk and give up its nodes and blocks; returns their number."""
     node, todo, n_todo = tree.node, desk.todo, 1
     todo[0, 0] = child
@@ -206,7 +206,7 @@ def clear(tree: IrTree, child: int, n: int, desk: Desk) -> int:
 
 
 @kernel
-def clear_all(tree: IrTree, desk: Desk) -> int:
+def clear_all(tree: IrTree, desk: IrWorkspace) -> int:
     """Bring the intervals of all dimensions to the desk; returns their number."""
     n = 0
     for dim in range(len(tree.root)):
@@ -216,7 +216,7 @@ def clear_all(tree: IrTree, desk: Desk) -> int:
 
 
 @kernel
-def replant(tree: IrTree, parts: Parts, child: int, depth: int, desk: Desk) -> int:
+def replant(tree: IrTree, parts: Parts, child: int, depth: int, desk: IrWorkspace) -> int:
     """Make a subtree anew from its intervals; returns the reference to it. Tree and desk have room for it."""
     n = clear(tree, child, 0, desk)
     sort_items(parts, desk, n)

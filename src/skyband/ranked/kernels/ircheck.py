@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from skyband.kernels.simd import LANES, images
-from skyband.ranked.kernels.irblock import Entry
+from skyband.ranked.kernels.irblock import IrEntry
 from skyband.ranked.kernels.irtree import (
     BLOCK,
     BUCKET,
@@ -85,7 +85,7 @@ def _check_held(tree: IrTree, parts: Parts, v: int, taken: Taken) -> list[int]:
     return here
 
 
-def _check_block(tree: IrTree, parts: Parts, block: int, level: int, taken: Taken) -> tuple[Entry, list[int]]:
+def _check_block(tree: IrTree, parts: Parts, block: int, level: int, taken: Taken) -> tuple[IrEntry, list[int]]:
     """Assert what must be true of a block and of those below it; returns its extent and its parts."""
     blocks = tree.blocks
     n, units, start = int(blocks.size[block]), int(blocks.units[block]), block * UNIT
@@ -103,7 +103,7 @@ def _check_block(tree: IrTree, parts: Parts, block: int, level: int, taken: Take
         assert [extent.low for extent, _ in under] == low.tolist()
         assert [extent.high for extent, _ in under] == high.tolist()
         held = [part for _, found in under for part in found]
-    return Entry(block, int(low.min()), int(high.max())), held
+    return IrEntry(block, int(low.min()), int(high.max())), held
 
 
 def _check_pool(tree: IrTree, taken: Taken) -> None:

@@ -31,7 +31,7 @@ class Row(NamedTuple):
     high: Int32s
 
 
-class Desk(NamedTuple):
+class IrWorkspace(NamedTuple):
     """Room to rebuild a subtree: its intervals, twice, and their ends; and places to note ways and things to do."""
 
     items: Row
@@ -42,11 +42,11 @@ class Desk(NamedTuple):
     way: Int64s
 
 
-def make_desk(n: int) -> Desk:
+def make_desk(n: int) -> IrWorkspace:
     """Room for n intervals."""
     rows = [Row(*(np.empty(n, np.int32) for _ in range(3))) for _ in range(2)]
     todo, trail = np.zeros((2 * DEEPEST, 5), np.int64), np.zeros((2, DEEPEST), np.int64)
-    return Desk(rows[0], rows[1], np.empty(2 * n, np.int32), todo, trail, np.zeros((3, HIGHEST + 2), np.int64))
+    return IrWorkspace(rows[0], rows[1], np.empty(2 * n, np.int32), todo, trail, np.zeros((3, HIGHEST + 2), np.int64))
 
 
 @inlined
@@ -103,7 +103,7 @@ def _merge(parts: Parts, source: Row, first: int, middle: int, last: int, target
 
 
 @kernel
-def sort_items(parts: Parts, desk: Desk, n: int) -> None:
+def sort_items(parts: Parts, desk: IrWorkspace, n: int) -> None:
     """Bring the first n items of the desk into order, by merging."""
     width = 1
     while width < n:

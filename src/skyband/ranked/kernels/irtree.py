@@ -58,7 +58,7 @@ READY, GONE, ASLEEP = range(3)
 UNTIL, SINCE, BOTH, ALL = range(4)
 
 
-class Blocks(NamedTuple):
+class IrBlocks(NamedTuple):
     """By place the part, or the block below, and its ends; by block how many `units` it has, and entries (`size`).
 
     `free[u]` is the first block of u units that was given up, or NONE; `part` at its first place is the next one.
@@ -76,7 +76,7 @@ class Blocks(NamedTuple):
 class IrTree(NamedTuple):
     """`node` and `below` by node, `root` by dimension; LEFT of a node that was given up is the next free one."""
 
-    blocks: Blocks
+    blocks: IrBlocks
     node: Int32s
     below: Int32s
     root: Int32s
@@ -99,7 +99,7 @@ def n_below(tree: IrTree, child: int) -> int:
 
 
 @inlined
-def _met(blocks: Blocks, block: int, mode: int, low: int, high: int) -> int:
+def _met(blocks: IrBlocks, block: int, mode: int, low: int, high: int) -> int:
     """The entries of a block that are met, a bit each."""
     bits = (1 << whole(blocks.size[block])) - 1
     if mode in (UNTIL, BOTH):
@@ -110,7 +110,7 @@ def _met(blocks: Blocks, block: int, mode: int, low: int, high: int) -> int:
 
 
 @inlined
-def _add_strand(blocks: Blocks, block: int, height: int, first: int, mode: int, at: int, cursor: Int64s) -> int:
+def _add_strand(blocks: IrBlocks, block: int, height: int, first: int, mode: int, at: int, cursor: Int64s) -> int:
     """Begin a strand at a place of the cursor; returns where the next one begins, CRAMPED if there is no room."""
     n, end = cursor[N_STRANDS], at + LEVELS + 2 * (height + 1)
     if end > len(cursor) - n - 1:
@@ -163,7 +163,7 @@ def open_ir(tree: IrTree, dim: int, low: float, high: float, cursor: Int64s) -> 
 
 
 @inlined
-def _advance(blocks: Blocks, at: int, cursor: Int64s) -> bool:
+def _advance(blocks: IrBlocks, at: int, cursor: Int64s) -> bool:
     """Bring a strand to its next head, left first and down first; False if there is none."""
     level, top, mode = cursor[at + LEVEL], cursor[at + TOP], cursor[at + MODE]
     low, high = cursor[LOW], cursor[HIGH]

@@ -9,9 +9,18 @@ come in the order of their ends. The path is looked at first, and nothing has ch
 from skyband.kernels.array import Int32s, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.simd import LANES
-from skyband.ranked.kernels.irblock import RESERVE, ROOT, Entry, insert_entry, lead, put_entry, remove_entry, take_block
+from skyband.ranked.kernels.irblock import (
+    RESERVE,
+    ROOT,
+    IrEntry,
+    insert_entry,
+    lead,
+    put_entry,
+    remove_entry,
+    take_block,
+)
 from skyband.ranked.kernels.irbuild import clear, n_nodes_at_most, n_units_at_most, plant, replant, summarise
-from skyband.ranked.kernels.irdesk import Desk, sort_items
+from skyband.ranked.kernels.irdesk import IrWorkspace, sort_items
 from skyband.ranked.kernels.irtree import (
     BLOCK,
     BUCKET,
@@ -36,14 +45,14 @@ NODE, SIDE = 0, 1
 
 
 @inlined
-def _has_room(tree: IrTree, desk: Desk, n: int) -> bool:
+def _has_room(tree: IrTree, desk: IrWorkspace, n: int) -> bool:
     """Whether there is room for a change that makes n intervals anew, and splits a bucket."""
     n_units, n_nodes = len(tree.blocks.size) - tree.blocks.used[FRESH], len(tree.node) - tree.spare[N_NODES]
     return n_units >= n_units_at_most(n) + RESERVE and n_nodes > n_nodes_at_most(n) and len(desk.items.part) >= n
 
 
 @kernel
-def _follow(tree: IrTree, dim: int, entry: Entry, more: int, trail: Int64s) -> tuple[int, int, int]:
+def _follow(tree: IrTree, dim: int, entry: IrEntry, more: int, trail: Int64s) -> tuple[int, int, int]:
     """Note the path to where an interval is held: the node or bucket, and how many nodes are above it.
 
     The third number is how many are above the highest subtree on the path that has to be made anew when the interval
@@ -76,7 +85,7 @@ def _link(tree: IrTree, dim: int, n: int, trail: Int64s, child: int) -> None:
 
 
 @inlined
-def _is_ready(tree: IrTree, desk: Desk, child: int, n: int, anew: int) -> bool:
+def _is_ready(tree: IrTree, desk: IrWorkspace, child: int, n: int, anew: int) -> bool:
     """Whether there is room for the change; if not, WANTED is the number of intervals that will be made anew."""
     n_anew = LANES + 1
     if anew != NONE:
@@ -95,7 +104,7 @@ def _count(tree: IrTree, child: int, n: int, more: int, trail: Int64s) -> None:
 
 
 @inlined
-def _renew(tree: IrTree, parts: Parts, dim: int, child: int, n: int, anew: int, desk: Desk) -> None:
+def _renew(tree: IrTree, parts: Parts, dim: int, child: int, n: int, anew: int, desk: IrWorkspace) -> None:
     """Make the subtree below `anew` nodes of the path anew."""
     if anew != NONE:
         old = desk.trail[NODE, anew] if anew < n else child
@@ -103,7 +112,7 @@ def _renew(tree: IrTree, parts: Parts, dim: int, child: int, n: int, anew: int, 
 
 
 @kernel
-def _hold(tree: IrTree, parts: Parts, v: int, entry: Entry, way: Int64s) -> None:
+def _hold(tree: IrTree, parts: Parts, v: int, entry: IrEntry, way: Int64s) -> None:
     """Put an interval into the R-tree of a node."""
     blocks, root = tree.blocks, whole(tree.node[v, BLOCK])
     if root < 0:
@@ -115,7 +124,7 @@ def _hold(tree: IrTree, parts: Parts, v: int, entry: Entry, way: Int64s) -> None
 
 
 @kernel
-def _drop_in(tree: IrTree, parts: Parts, child: int, entry: Entry, depth: int, desk: Desk) -> int:
+def _drop_in(tree: IrTree, parts: Parts, child: int, entry: IrEntry, depth: int, desk: IrWorkspace) -> int:
     """Put an interval into a bucket, or where nothing is; returns the reference to what is there then."""
     blocks, items = tree.blocks, desk.items
     if child == NONE:
@@ -131,14 +140,14 @@ def _drop_in(tree: IrTree, parts: Parts, child: int, entry: Entry, depth: int, d
 
 
 @kernel
-def insert_parts(tree: IrTree, parts: Parts, ids: Int32s, ends: Int32s, done: int, desk: Desk) -> int:
+def insert_parts(tree: IrTree, parts: Parts, ids: Int32s, ends: Int32s, done: int, desk: IrWorkspace) -> int:
     """Put in parts that are not there, from `ids[done]` on; returns the first that there is too little room for.
 
     `ends` is (low or high, part).
     """
     trail = desk.trail
     for i in range(done, len(ids)):
-        dim, entry = parts.dim[ids[i]], Entry(whole(ids[i]), whole(ends[0, i]), whole(ends[1, i]))
+        dim, entry = parts.dim[ids[i]], IrEntry(whole(ids[i]), whole(ends[0, i]), whole(ends[1, i]))
         child, n, anew = _follow(tree, dim, entry, 1, trail)
         if not _is_ready(tree, desk, child, n, anew):
             return i
@@ -167,12 +176,12 @@ def _let_go(tree: IrTree, parts: Parts, child: int, part: int, way: Int64s) -> b
 
 
 @kernel
-def remove_parts(tree: IrTree, parts: Parts, ids: Int32s, ends: Int32s, done: int, desk: Desk) -> int:
+def remove_parts(tree: IrTree, parts: Parts, ids: Int32s, ends: Int32s, done: int, desk: IrWorkspace) -> int:
     """Take out parts, which still have their facts, from `ids[done]` on, as `insert_parts` puts them in."""
     trail = desk.trail
     for i in range(done, len(ids)):
         part, dim = whole(ids[i]), parts.dim[ids[i]]
-        entry = Entry(part, whole(ends[0, i]), whole(ends[1, i]))
+        entry = IrEntry(part, whole(ends[0, i]), whole(ends[1, i]))
         child, n, anew = _follow(tree, dim, entry, -1, trail)
         if not _is_ready(tree, desk, child, n, anew):
             return i

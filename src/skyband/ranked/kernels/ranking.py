@@ -20,7 +20,7 @@ from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.heap import Heap, heap_push, heap_sort, worse
 from skyband.ranked.kernels.fitting import FLAT, MAX, MIN, SUM, UNMATCHED, Rule, score_parts
 from skyband.ranked.kernels.getnext import Layers
-from skyband.ranked.kernels.interval_scan import Events, Found
+from skyband.ranked.kernels.interval_scan import BestSlots, Events
 from skyband.ranked.kernels.parts import CRAMPED, END, KEY, OWNER, Parts
 from skyband.ranked.kernels.streams import RANDOM, Streams, make_heap_of_streams, open_streams, pull, sink
 
@@ -35,7 +35,7 @@ SPAN_BITS = 21
 MOST_PARTS = 2 ** (SPAN_BITS - 1) - 1
 
 
-class Asked(NamedTuple):
+class Owners(NamedTuple):
     """By owner the `span` of its parts, how many of them have to turn up, and what its budget has left.
 
     A budget below zero is no budget; `budgeted` says whether there are any. `size` counts the indexed parts by
@@ -58,12 +58,12 @@ class Asked(NamedTuple):
 
 
 @inlined
-def spent(asked: Asked, owner: int) -> bool:
+def spent(asked: Owners, owner: int) -> bool:
     """Whether an owner's budget is used up."""
     return asked.budgeted and asked.budget[owner] == 0
 
 
-class Scratch(NamedTuple):
+class SearchScratch(NamedTuple):
     """What a search needs besides its streams: the best so far, when an owner was last seen, and sorted bounds."""
 
     heap: Heap
@@ -71,19 +71,21 @@ class Scratch(NamedTuple):
     bounds: Floats
 
 
-class Search(NamedTuple):
+class RankingSearch(NamedTuple):
     """All that the matching of an event reads and writes, but for the event and the answer."""
 
     layers: Layers
     parts: Parts
-    asked: Asked
+    asked: Owners
     rule: Rule
     streams: Streams
-    scratch: Scratch
+    scratch: SearchScratch
 
 
 @inlined
-def match_event(search: Search, low: Floats, high: Floats, k: int, stamp: int, slots: Int64s, scores: Floats) -> int:
+def match_event(
+    search: RankingSearch, low: Floats, high: Floats, k: int, stamp: int, slots: Int64s, scores: Floats
+) -> int:
     """Write the k best subscriptions for an event; answers how many they are, or CRAMPED.
 
     A stamp must not be the one of an event before.
@@ -108,7 +110,7 @@ def match_event(search: Search, low: Floats, high: Floats, k: int, stamp: int, s
 
 
 @inlined
-def _in_order(search: Search, low: Floats, high: Floats, k: int, n: int, slots: Int64s, scores: Floats) -> int:
+def _in_order(search: RankingSearch, low: Floats, high: Floats, k: int, n: int, slots: Int64s, scores: Floats) -> int:
     parts, asked, rule, streams = search.parts, search.asked, search.rule, search.streams
     fact = parts.fact
     n_found, n_turned_up = 0, 1
@@ -133,7 +135,7 @@ def _in_order(search: Search, low: Floats, high: Floats, k: int, n: int, slots: 
 
 
 @inlined
-def _in_bound_order(search: Search, low: Floats, high: Floats, k: int, n: int) -> int:
+def _in_bound_order(search: RankingSearch, low: Floats, high: Floats, k: int, n: int) -> int:
     asked, fact, heap = search.asked, search.parts.fact, search.scratch.heap
     n_best = 0
     n_live = _start(search, low, high, n)
@@ -149,7 +151,7 @@ def _in_bound_order(search: Search, low: Floats, high: Floats, k: int, n: int) -
 
 
 @inlined
-def owner_score(search: Search, owner: int, low: Floats, high: Floats) -> float:
+def owner_score(search: RankingSearch, owner: int, low: Floats, high: Floats) -> float:
     """The score of a subscription for an event, or UNMATCHED."""
     span = search.asked.span[owner]
     n, leading = (span >> 1) & MOST_PARTS, span & 1 == 1
@@ -157,7 +159,7 @@ def owner_score(search: Search, owner: int, low: Floats, high: Floats) -> float:
 
 
 @inlined
-def _look(search: Search, owner: int, low: Floats, high: Floats, k: int, n_best: int) -> int:
+def _look(search: RankingSearch, owner: int, low: Floats, high: Floats, k: int, n_best: int) -> int:
     """Look at a subscription as a whole, and keep it if it is among the best; answers how many these are."""
     parts, heap = search.parts, search.scratch.heap
     search.streams.work[RANDOM] += 1
@@ -168,14 +170,14 @@ def _look(search: Search, owner: int, low: Floats, high: Floats, k: int, n_best:
 
 
 @inlined
-def _start(search: Search, low: Floats, high: Floats, n: int) -> int:
+def _start(search: RankingSearch, low: Floats, high: Floats, n: int) -> int:
     for stream in range(n):
         search.streams.head[stream] = pull(search.layers, search.parts, low, high, search.rule, search.streams, stream)
     return make_heap_of_streams(search.parts, search.streams, n)
 
 
 @inlined
-def _next_owner(search: Search, low: Floats, high: Floats, n_live: int) -> tuple[int, int, int]:
+def _next_owner(search: RankingSearch, low: Floats, high: Floats, n_live: int) -> tuple[int, int, int]:
     """A part of the next owner of all streams, how many of its parts turned up, and how many streams go on."""
     parts, streams = search.parts, search.streams
     fact, heap, head = parts.fact, streams.heap, streams.head
@@ -193,7 +195,7 @@ def _next_owner(search: Search, low: Floats, high: Floats, n_live: int) -> tuple
 
 
 @inlined
-def _threshold(search: Search, low: Floats, high: Floats, k: int, n: int, stamp: int) -> int:
+def _threshold(search: RankingSearch, low: Floats, high: Floats, k: int, n: int, stamp: int) -> int:
     parts, asked, rule, streams, scratch = search.parts, search.asked, search.rule, search.streams, search.scratch
     fact, heap, seen, bound, turn = parts.fact, scratch.heap, scratch.seen, streams.bound, streams.heap
     n_best, n_live = 0, n
@@ -226,7 +228,7 @@ def _threshold(search: Search, low: Floats, high: Floats, k: int, n: int, stamp:
 
 
 @inlined
-def _largest_unseen(search: Search, n: int) -> int:
+def _largest_unseen(search: RankingSearch, n: int) -> int:
     """A label above those of all subscriptions that were not seen and reach the threshold."""
     parts, streams = search.parts, search.streams
     least, most, n_above = LARGEST_LABEL, -LARGEST_LABEL, 0
@@ -241,7 +243,7 @@ def _largest_unseen(search: Search, n: int) -> int:
 
 
 @kernel
-def threshold(bound: Floats, n: int, asked: Asked, combination: int, bounds: Floats) -> float:
+def threshold(bound: Floats, n: int, asked: Owners, combination: int, bounds: Floats) -> float:
     """What no subscription that was not seen can be better than, given the keys that n streams came to."""
     if combination == MIN and asked.least > n:
         return 0.0
@@ -265,7 +267,7 @@ def threshold(bound: Floats, n: int, asked: Asked, combination: int, bounds: Flo
 
 
 @kernel
-def match_events(search: Search, events: Events, order: Int64s, stamp: int, start: int, found: Found) -> int:
+def match_events(search: RankingSearch, events: Events, order: Int64s, stamp: int, start: int, found: BestSlots) -> int:
     """Match the events in this order, from place `start` on; answers how far it came.
 
     Without an order they are *served*: budgets are used up, event by event, and only those are matched (again) whose
@@ -287,7 +289,7 @@ def match_events(search: Search, events: Events, order: Int64s, stamp: int, star
 
 
 @inlined
-def has_spent(search: Search, found: Found, event: int) -> bool:
+def has_spent(search: RankingSearch, found: BestSlots, event: int) -> bool:
     """Whether the answer to an event holds a budget that is used up."""
     at = found.start[event]
     for j in range(at, at + found.length[event]):
@@ -297,7 +299,7 @@ def has_spent(search: Search, found: Found, event: int) -> bool:
 
 
 @inlined
-def use_up(search: Search, found: Found, event: int) -> None:
+def use_up(search: RankingSearch, found: BestSlots, event: int) -> None:
     """Take one from each budget in the answer to an event."""
     at, budget = found.start[event], search.asked.budget
     for j in range(at, at + found.length[event]):

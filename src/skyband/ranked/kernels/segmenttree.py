@@ -36,7 +36,7 @@ class SegmentTree(NamedTuple):
     part: Int32s
 
 
-class Spans(NamedTuple):
+class EndSpans(NamedTuple):
     """For each rank the dimension of its part, and which of the dimension's ends are its own."""
 
     dim: Int32s
@@ -45,7 +45,7 @@ class Spans(NamedTuple):
 
 
 @kernel
-def n_pieces(first: Int64s, spans: Spans) -> int:
+def n_pieces(first: Int64s, spans: EndSpans) -> int:
     """How many pieces all parts are cut into."""
     dims, lo, hi, total = spans.dim, spans.lo, spans.hi, 0
     for rank in range(len(dims)):
@@ -58,7 +58,7 @@ def n_pieces(first: Int64s, spans: Spans) -> int:
 
 
 @kernel
-def count_pieces(first: Int64s, spans: Spans, start: npt.NDArray[np.uint32]) -> None:
+def count_pieces(first: Int64s, spans: EndSpans, start: npt.NDArray[np.uint32]) -> None:
     """Turn `start`, all zero, into where the list of each node ends."""
     dims, lo, hi = spans.dim, spans.lo, spans.hi
     for rank in range(len(dims)):
@@ -76,7 +76,7 @@ def count_pieces(first: Int64s, spans: Spans, start: npt.NDArray[np.uint32]) -> 
 
 
 @kernel
-def fill_pieces(spans: Spans, tree: SegmentTree) -> None:
+def fill_pieces(spans: EndSpans, tree: SegmentTree) -> None:
     """List the ranks, the last one first: each list grows down from its end, and `start` with it."""
     dims, lo, hi, first, start, ranks = spans.dim, spans.lo, spans.hi, tree.first, tree.start, tree.rank
     for rank in range(len(dims) - 1, -1, -1):

@@ -17,7 +17,7 @@ from skyband.ranked.kernels.tiers import BLOCK
 SAMPLE = 64
 
 
-class Members(NamedTuple):
+class TierMembers(NamedTuple):
     """By member and twice the dimension (lower end, upper end) shares, by member and dimension weights.
 
     Where a member asks for nothing its lower end is 1 and its upper end 0.
@@ -42,7 +42,7 @@ def make_corner(n_dims: int) -> Corner:
 
 
 @kernel
-def divide(members: Members, order: Int64s, start: int, stop: int, stack: Int64s, corner: Corner) -> None:
+def divide(members: TierMembers, order: Int64s, start: int, stop: int, stack: Int64s, corner: Corner) -> None:
     """Put the members from `start` to `stop` of the order into such an order that every BLOCK of them make a block."""
     n = 2
     stack[0], stack[1] = start, stop
@@ -59,7 +59,7 @@ def divide(members: Members, order: Int64s, start: int, stop: int, stack: Int64s
 
 
 @kernel
-def _choose(members: Members, order: Int64s, first: int, last: int, corner: Corner) -> int:
+def _choose(members: TierMembers, order: Int64s, first: int, last: int, corner: Corner) -> int:
     """The end to divide by."""
     n_sample = min(SAMPLE, last - first)
     best, least = 0, np.inf
@@ -88,7 +88,7 @@ def _sorted_sample(
 
 @kernel
 def _expected(
-    members: Members,
+    members: TierMembers,
     order: Int64s,
     first: int,
     last: int,

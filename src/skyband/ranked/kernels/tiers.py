@@ -18,8 +18,8 @@ from skyband.kernels.array import Float32s, Floats, Int32s, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.heap import heap_push, heap_sort
 from skyband.ranked.kernels.fitting import UNMATCHED
-from skyband.ranked.kernels.interval_scan import Events, Found
-from skyband.ranked.kernels.ranking import Search, has_spent, owner_score, spent, use_up
+from skyband.ranked.kernels.interval_scan import BestSlots, Events
+from skyband.ranked.kernels.ranking import RankingSearch, has_spent, owner_score, spent, use_up
 from skyband.ranked.kernels.streams import RANDOM, SORTED
 
 BLOCK = 32
@@ -52,7 +52,7 @@ class Tiers(NamedTuple):
     order: Int64s
 
 
-class Bounds(NamedTuple):
+class TierBounds(NamedTuple):
     """Scratch for bounds of blocks and of members, and the events in 32 bits: what an interval has to touch."""
 
     block: Float32s
@@ -79,10 +79,10 @@ def _reaches(bound: float, n_best: int, k: int, worst: float, slack: float) -> b
 @kernel
 def search_tiers(
     tiers: Tiers,
-    search: Search,
+    search: RankingSearch,
     events: Events,
     event: int,
-    bounds: Bounds,
+    bounds: TierBounds,
 ) -> int:
     """Put the k best subscriptions for an event into the heap; answers how many."""
     blocks = tiers.block
@@ -112,10 +112,10 @@ def _search_block(
     tiers: Tiers,
     tier: int,
     block: int,
-    search: Search,
+    search: RankingSearch,
     events: Events,
     event: int,
-    bounds: Bounds,
+    bounds: TierBounds,
     slack: float,
     n_best: int,
 ) -> int:
@@ -139,7 +139,9 @@ def _search_block(
 
 
 @kernel
-def match_in_tiers(tiers: Tiers, search: Search, events: Events, order: Int64s, bounds: Bounds, found: Found) -> None:
+def match_in_tiers(
+    tiers: Tiers, search: RankingSearch, events: Events, order: Int64s, bounds: TierBounds, found: BestSlots
+) -> None:
     """Match the events in this order; without one serve them, as `match_events` does."""
     heap, serving = search.scratch.heap, len(order) == 0
     for i in range(len(found.length)):

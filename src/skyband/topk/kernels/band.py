@@ -17,7 +17,7 @@ import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int32s, Int64s
 from skyband.kernels.compile import inlined, kernel
-from skyband.topk.kernels.buffer import ENTER, LEAVE, Told, sort_told, tell
+from skyband.topk.kernels.buffer import ENTER, LEAVE, FoundChanges, sort_told, tell
 from skyband.topk.kernels.deliveries import DeliverySet, remember
 
 MEMBER = 1
@@ -346,7 +346,7 @@ def expire_row(bands: Bands, slot: int, ages: Int64s, base: int, cut: int, depar
 
 
 @kernel
-def leave_rows(slots: Int64s, bands: Bands, told: Told) -> None:
+def leave_rows(slots: Int64s, bands: Bands, told: FoundChanges) -> None:
     """Tell that the members of these rows leave, best first; `told` has room for them."""
     for slot in slots:
         start = bands.head[slot, START]
@@ -363,7 +363,7 @@ def _find(items: Int64s, lo: int, hi: int, item: int) -> int:
 
 
 @inlined
-def settle_row(bands: Bands, slot: int, step: int, recency: Recency, departed: Departed, told: Told) -> int:
+def settle_row(bands: Bands, slot: int, step: int, recency: Recency, departed: Departed, told: FoundChanges) -> int:
     """Tell how the first k entries differ from what was told before: leaves, then enters by rank.
 
     Returns how many enters were told last, which the caller may yet find to be no first ones.

@@ -43,7 +43,7 @@ class Buffers(NamedTuple):
     mark: Bytes
 
 
-class Told(NamedTuple):
+class FoundChanges(NamedTuple):
     """Changes as they are found; `length[0]` are in use. `rank` is 0 on leave."""
 
     length: Int64s
@@ -72,9 +72,9 @@ class Stamps(NamedTuple):
     base: int
 
 
-def make_told(capacity: int) -> Told:
+def make_told(capacity: int) -> FoundChanges:
     """Room for `capacity` changes."""
-    return Told(
+    return FoundChanges(
         np.zeros(1, np.int64),
         np.zeros(capacity, np.int64),
         np.zeros(capacity, np.int64),
@@ -92,7 +92,7 @@ def make_ghosts(capacity: int) -> Ghosts:
 
 
 @kernel
-def has_room(told: Told, ghosts: Ghosts, wanted: Int64s) -> bool:
+def has_room(told: FoundChanges, ghosts: Ghosts, wanted: Int64s) -> bool:
     """Whether there is room for so many changes, and so many ghosts."""
     return told.length[0] + wanted[0] <= len(told.step) and ghosts.length[0] + wanted[1] <= len(ghosts.step)
 
@@ -233,7 +233,7 @@ def expire(buffers: Buffers, row: int, ages: Stamps, cut: int) -> int:
 
 
 @inlined
-def tell(told: Told, step: int, row: int, item: int, op: int, score: float, rank: int, first: bool) -> None:
+def tell(told: FoundChanges, step: int, row: int, item: int, op: int, score: float, rank: int, first: bool) -> None:
     """Note a change; `told` has room for it."""
     at = told.length[0]
     told.step[at], told.slot[at], told.item[at] = step, row, item
@@ -242,7 +242,7 @@ def tell(told: Told, step: int, row: int, item: int, op: int, score: float, rank
 
 
 @kernel
-def sort_told(told: Told, lo: int, sign: float, recency: Int64s, base: int) -> None:
+def sort_told(told: FoundChanges, lo: int, sign: float, recency: Int64s, base: int) -> None:
     """Sort the leaves of one row, a handful that begins at `lo`, by the order they were ranked in."""
     for i in range(lo + 1, told.length[0]):
         item, score = told.item[i], told.score[i]
@@ -255,7 +255,7 @@ def sort_told(told: Told, lo: int, sign: float, recency: Int64s, base: int) -> N
 
 
 @kernel
-def leave_all(rows: Int64s, buffers: Buffers, told: Told) -> None:
+def leave_all(rows: Int64s, buffers: Buffers, told: FoundChanges) -> None:
     """Tell that the members of these rows leave, best first; `told` has room for them."""
     for row in rows:
         start = buffers.start[row]
@@ -265,7 +265,7 @@ def leave_all(rows: Int64s, buffers: Buffers, told: Told) -> None:
 
 
 @kernel
-def settle(buffers: Buffers, row: int, step: int, stamps: Stamps, told: Told) -> None:
+def settle(buffers: Buffers, row: int, step: int, stamps: Stamps, told: FoundChanges) -> None:
     """Tell how the first k of the row differ from what was told before: leaves, then moves and enters by rank."""
     scores, items, marks = buffers.score, buffers.item, buffers.mark
     start, size = buffers.start[row], buffers.size[row]

@@ -44,7 +44,7 @@ NO_ROOM = -1
 STRETCH = 64
 
 
-class Lists(NamedTuple):
+class CellLists(NamedTuple):
     """Lists of slots in one pool; `end` is where its use ends, and how much room behind was wanted."""
 
     pool: Int32s
@@ -89,7 +89,7 @@ class Path(NamedTuple):
     best: Floats
 
 
-class Found(NamedTuple):
+class FoundCells(NamedTuple):
     """The `n[0]` cells that a walk found, their bounds, and the bounds on either side of what it looked for."""
 
     band: Floats
@@ -106,10 +106,10 @@ class Look(NamedTuple):
     n_outside: Int64s
 
 
-def make_lists(cells: int) -> Lists:
+def make_lists(cells: int) -> CellLists:
     """Empty lists for a grid of so many cells."""
     integers = [np.zeros(KINDS * cells + EXTRA, np.int64) for _ in range(3)]
-    return Lists(np.zeros(0, np.int32), np.zeros(2, np.int64), *integers)
+    return CellLists(np.zeros(0, np.int32), np.zeros(2, np.int64), *integers)
 
 
 def make_cell_index(dims: int) -> CellIndex:
@@ -124,9 +124,9 @@ def make_path(dims: int) -> Path:
     return Path(integers[0], integers[1], integers[2], np.zeros(dims), np.zeros(dims))
 
 
-def make_found(cells: int) -> Found:
+def make_found(cells: int) -> FoundCells:
     """Room for so many cells."""
-    return Found(np.zeros(2), np.zeros(1, np.int64), np.zeros(cells, np.int64), np.zeros(cells))
+    return FoundCells(np.zeros(2), np.zeros(1, np.int64), np.zeros(cells, np.int64), np.zeros(cells))
 
 
 def make_look(dims: int) -> Look:
@@ -170,7 +170,9 @@ def _n_within(kind: int, partial: float, axis: Axis, c: int, step: int, lo: floa
 
 
 @inlined
-def _walk_row(kind: int, partial: float, axis: Axis, home: int, lo: float, hi: float, cell: int, found: Found) -> None:
+def _walk_row(
+    kind: int, partial: float, axis: Axis, home: int, lo: float, hi: float, cell: int, found: FoundCells
+) -> None:
     """Find cells that differ in the last dimension only; `cell` is the one with coordinate 0."""
     cells, bounds, band, n_found = found.cell, found.bound, found.band, found.n[0]
     for step in (1, -1):
@@ -191,7 +193,9 @@ def _walk_row(kind: int, partial: float, axis: Axis, home: int, lo: float, hi: f
 
 
 @kernel
-def _walk(grid: Grid, kind: int, centre: Floats, weight: Floats, lo: float, hi: float, path: Path, found: Found) -> int:
+def _walk(
+    grid: Grid, kind: int, centre: Floats, weight: Floats, lo: float, hi: float, path: Path, found: FoundCells
+) -> int:
     """Find the cells with lo < bound <= hi; returns how many. `band` is set to the bounds on either side of them.
 
     In each dimension coordinates are tried outwards from the best one, up and then down, the best assumed of the
@@ -245,13 +249,13 @@ def cell_band(grid: Grid, kind: int, centre: Floats, weight: Floats, gate: float
         return (0.0, np.inf) if gate >= 0.0 else (-np.inf, 0.0)
     integers, floats = np.empty((3, dims), np.int64), np.empty((2, dims))
     path = Path(integers[0], integers[1], integers[2], floats[0], floats[1])
-    found = Found(np.empty(2), np.empty(1, np.int64), integers[0], floats[0])
+    found = FoundCells(np.empty(2), np.empty(1, np.int64), integers[0], floats[0])
     _walk(grid, kind, centre, weight, gate, gate, path, found)
     return found.band[0], found.band[1]
 
 
 @inlined
-def _first_list(kind: int, lists: Lists) -> int:
+def _first_list(kind: int, lists: CellLists) -> int:
     """The list of a kind's first cell."""
     return kind * ((len(lists.start) - EXTRA) // KINDS)
 
@@ -265,13 +269,13 @@ def _extra_list(kind: int, n_listed: int, n_lists: int) -> int:
 
 
 @inlined
-def _room_to_append(lists: Lists, of: int) -> int:
+def _room_to_append(lists: CellLists, of: int) -> int:
     """How much of the pool an append will take."""
     return max(4, 2 * lists.capacity[of]) if lists.length[of] == lists.capacity[of] else 0
 
 
 @kernel
-def _append(lists: Lists, of: int, slot: int) -> None:
+def _append(lists: CellLists, of: int, slot: int) -> None:
     pool, length = lists.pool, lists.length[of]
     if length == lists.capacity[of]:
         start, end, room = lists.start[of], lists.end[0], _room_to_append(lists, of)
@@ -284,7 +288,7 @@ def _append(lists: Lists, of: int, slot: int) -> None:
 
 
 @kernel
-def _position(lists: Lists, of: int, slot: int) -> int:
+def _position(lists: CellLists, of: int, slot: int) -> int:
     """Where a slot stands in a list that holds it; a stretch at a time, which takes few instructions."""
     start, n, wanted = lists.start[of], lists.length[of], np.int32(slot)
     listed = lists.pool[start : start + n]
@@ -303,7 +307,7 @@ def _position(lists: Lists, of: int, slot: int) -> int:
 
 
 @inlined
-def _drop(lists: Lists, of: int, position: int) -> int:
+def _drop(lists: CellLists, of: int, position: int) -> int:
     """Take an entry out of a list; returns the slot that takes its place."""
     pool, start, last = lists.pool, lists.start[of], lists.length[of] - 1
     moved = pool[start + last]
@@ -313,7 +317,7 @@ def _drop(lists: Lists, of: int, position: int) -> int:
 
 
 @kernel
-def _set_listed(cell_index: CellIndex, slot: int, n_listed: int, lists: Lists) -> None:
+def _set_listed(cell_index: CellIndex, slot: int, n_listed: int, lists: CellLists) -> None:
     """Note how many cells a slot is listed in, and move it between the lists that depend on it."""
     kind, n_lists, place = cell_index.kind[slot], len(lists.start), cell_index.place
     before = _extra_list(kind, cell_index.n_listed[slot], n_lists)
@@ -335,7 +339,7 @@ def is_boundless(grid: Grid, kind: int, centre: Floats) -> bool:
 
 
 @kernel
-def _plan(grid: Grid, cell_index: CellIndex, slot: int, gate: float, path: Path, found: Found) -> int:
+def _plan(grid: Grid, cell_index: CellIndex, slot: int, gate: float, path: Path, found: FoundCells) -> int:
     """Find the cells that come or go when the gate moves; returns how many the slot is then listed in."""
     kind, centre, weight = cell_index.kind[slot], cell_index.centre[slot], cell_index.weight[slot]
     band, n_before = found.band, max(0, cell_index.n_listed[slot])
@@ -366,7 +370,7 @@ def _plan(grid: Grid, cell_index: CellIndex, slot: int, gate: float, path: Path,
 
 
 @kernel
-def _room_wanted(kind: int, n_before: int, n_after: int, found: Found, lists: Lists) -> int:
+def _room_wanted(kind: int, n_before: int, n_after: int, found: FoundCells, lists: CellLists) -> int:
     """How much of the pool it takes to list a slot as it shall be listed."""
     room, first, extra = 0, _first_list(kind, lists), _extra_list(kind, n_after, len(lists.start))
     if extra >= 0 and extra != _extra_list(kind, n_before, len(lists.start)):
@@ -378,7 +382,9 @@ def _room_wanted(kind: int, n_before: int, n_after: int, found: Found, lists: Li
 
 
 @kernel
-def _move(grid: Grid, cell_index: CellIndex, slot: int, gate: float, lists: Lists, path: Path, found: Found) -> int:
+def _move(
+    grid: Grid, cell_index: CellIndex, slot: int, gate: float, lists: CellLists, path: Path, found: FoundCells
+) -> int:
     """Set the gate and the cells of a slot; returns whether the cells changed, or NO_ROOM when nothing was done."""
     kind, n_before, until = cell_index.kind[slot], cell_index.n_listed[slot], cell_index.gate[slot]
     n_after = _plan(grid, cell_index, slot, gate, path, found)
@@ -407,9 +413,9 @@ def adjust(
     done: int,
     grid: Grid,
     cell_index: CellIndex,
-    lists: Lists,
+    lists: CellLists,
     path: Path,
-    found: Found,
+    found: FoundCells,
     n_updates: Int64s,
 ) -> int:
     """Move the gates of slots from `slots[done]` on; returns how many are done, which is not all if the pool is full.
@@ -430,7 +436,7 @@ def adjust(
 
 
 @kernel
-def _look_up(grid: Grid, point: Floats, lists: Lists, of: Int64s) -> bool:
+def _look_up(grid: Grid, point: Floats, lists: CellLists, of: Int64s) -> bool:
     """Write down the lists that concern a point, a cell's by kind and then those of everywhere; returns whether the
     point lies within the lines of the grid."""
     low, side, n, stride = grid
@@ -482,7 +488,7 @@ def match(
     hi: int,
     grid: Grid,
     cell_index: CellIndex,
-    lists: Lists,
+    lists: CellLists,
     look: Look,
     into: Candidates,
 ) -> int:
@@ -506,20 +512,20 @@ def match(
     return hi
 
 
-def repacked(lists: Lists) -> Lists:
+def repacked(lists: CellLists) -> CellLists:
     """The same lists in a pool without holes, with the room that was wanted and as much again as they take."""
     # A list that has become empty keeps some room too: without, more would be wanted than was before.
     capacity = np.where(lists.capacity > 0, lists.length + lists.length // 2 + 4, 0)
     ends = np.cumsum(capacity)
     total = int(ends[-1])
     pool = np.zeros(2 * total + int(lists.end[1]) + 64, np.int32)
-    longer = Lists(pool, np.array([total, 0]), ends - capacity, lists.length, capacity)
+    longer = CellLists(pool, np.array([total, 0]), ends - capacity, lists.length, capacity)
     _copy(lists, longer)
     return longer
 
 
 @kernel
-def _copy(lists: Lists, longer: Lists) -> None:
+def _copy(lists: CellLists, longer: CellLists) -> None:
     before, after = lists.pool, longer.pool
     for of in range(len(lists.start)):
         start, to = lists.start[of], longer.start[of]
@@ -545,12 +551,12 @@ def cell_bounds(grid: Grid, kind: int, centre: Floats, weight: Floats) -> Floats
     return bounds
 
 
-def entries(lists: Lists, of: int) -> Int64s:
+def entries(lists: CellLists, of: int) -> Int64s:
     """The slots in a list."""
     return lists.pool[lists.start[of] : lists.start[of] + lists.length[of]].astype(np.int64)
 
 
-def check_lists(lists: Lists) -> None:
+def check_lists(lists: CellLists) -> None:
     """Assert that lists keep to places of their own."""
     taken = np.flatnonzero(lists.capacity)
     taken = taken[np.argsort(lists.start[taken])]
@@ -560,7 +566,7 @@ def check_lists(lists: Lists) -> None:
     assert (lists.length <= lists.capacity).all()
 
 
-def check_slot(grid: Grid, cell_index: CellIndex, lists: Lists, slot: int, listed: Int64s) -> None:
+def check_slot(grid: Grid, cell_index: CellIndex, lists: CellLists, slot: int, listed: Int64s) -> None:
     """Assert the invariants of a slot that is listed in these lists, in ascending order."""
     kind, gate, n_listed = int(cell_index.kind[slot]), cell_index.gate[slot], int(cell_index.n_listed[slot])
     limit, n_lists = int(n_cells(grid)) // SHARE, len(lists.start)
@@ -586,7 +592,7 @@ def check_slot(grid: Grid, cell_index: CellIndex, lists: Lists, slot: int, liste
         assert cell_index.outer[slot] == bounds[bounds > gate].min(initial=np.inf)
 
 
-def check_cell_index(grid: Grid, cell_index: CellIndex, lists: Lists) -> None:
+def check_cell_index(grid: Grid, cell_index: CellIndex, lists: CellLists) -> None:
     """Assert the invariants of all slots."""
     check_lists(lists)
     slot = np.concatenate([entries(lists, of) for of in range(len(lists.start))])

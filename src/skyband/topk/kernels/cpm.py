@@ -74,7 +74,7 @@ AT = 5
 CELL = 6
 
 
-class Ask(NamedTuple):
+class StoreQuery(NamedTuple):
     """What a search is for: the best `want` publications with index below `hi` and an age above `cut` that come after
     (`last_key`, `last_stamp`) in the order of a subscription's row; -inf and the largest integer for all of them.
 
@@ -269,13 +269,13 @@ def _begin(kind: int, gate: float, cell_pool: CellPool, frontier: Frontier) -> i
 
 
 @inlined
-def _is_asked_for(ask: Ask, kind: int, score: float, stamp: int) -> bool:
+def _is_asked_for(ask: StoreQuery, kind: int, score: float, stamp: int) -> bool:
     """Whether a score is within the limit and comes after the last that the subscription has."""
     return direction(kind) * score <= ask.limit and worse(ask.sign * score, stamp, ask.last_key, ask.last_stamp)
 
 
 @inlined
-def _tightened(ask: Ask, kind: int, gate: float, n_kept: int, worst: float) -> float:
+def _tightened(ask: StoreQuery, kind: int, gate: float, n_kept: int, worst: float) -> float:
     """The gate once the worst that is kept has this key: the recency of a Boolean match says nothing of its score."""
     if n_kept == ask.want and ask.sign != 0.0:
         return min(gate, gate_of(kind, worst))
@@ -283,7 +283,7 @@ def _tightened(ask: Ask, kind: int, gate: float, n_kept: int, worst: float) -> f
 
 
 @kernel
-def _walk(kind: int, cell_pool: CellPool, live: Live, ask: Ask, frontier: Frontier, heap: Heap) -> int:
+def _walk(kind: int, cell_pool: CellPool, live: Live, ask: StoreQuery, frontier: Frontier, heap: Heap) -> int:
     """Put the best publications into the heap, cell by cell; returns how many."""
     cells, numbers, points, keys = cell_pool.cells, cell_pool.numbers, cell_pool.points, heap.keys
     queue, ruler, shape, rest = frontier.queue, frontier.ruler, frontier.shape, frontier.rest
@@ -328,7 +328,7 @@ def _walk(kind: int, cell_pool: CellPool, live: Live, ask: Ask, frontier: Fronti
 
 @kernel
 def _look_at_all(
-    kind: int, questions: Questions, published: Published, ask: Ask, frontier: Frontier, heap: Heap
+    kind: int, questions: Questions, published: Published, ask: StoreQuery, frontier: Frontier, heap: Heap
 ) -> int:
     """Put the best publications into the heap, scoring all that are stored; returns how many."""
     contents, live = published
@@ -354,7 +354,7 @@ def _look_at_all(
 
 @kernel
 def search(
-    cell_pool: CellPool, questions: Questions, published: Published, ask: Ask, frontier: Frontier, heap: Heap
+    cell_pool: CellPool, questions: Questions, published: Published, ask: StoreQuery, frontier: Frontier, heap: Heap
 ) -> int:
     """Put what is asked for into the heap, by index into the store and best first; returns how many there are.
 

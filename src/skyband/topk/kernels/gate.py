@@ -17,7 +17,7 @@ from skyband.kernels.heap import Heap, heap_push
 FOR_EVER = np.iinfo(np.int64).max
 
 
-class Kept(NamedTuple):
+class CandidateRows(NamedTuple):
     """Rows of candidates: row i has `n[i]` entries from `start[i]` on, and the gate is that of the `k[i]`-th of them.
 
     An entry lives for `span[i]` microseconds from its time on, `ts[item - base]`. While fewer than k entries are live
@@ -44,14 +44,14 @@ class Stairs(NamedTuple):
 
 
 @inlined
-def _end(kept: Kept, row: int, at: int) -> int:
+def _end(kept: CandidateRows, row: int, at: int) -> int:
     """The time at which an entry is over."""
     span = kept.span[row]
     return FOR_EVER if span == FOR_EVER else kept.ts[kept.item[at] - kept.base] + span
 
 
 @kernel
-def read_gates(kept: Kept, time: int, gates: Floats) -> None:
+def read_gates(kept: CandidateRows, time: int, gates: Floats) -> None:
     """Write down the gate of each row at a time."""
     for row in range(len(kept.n)):
         gates[row] = kept.widest[row]
@@ -73,7 +73,7 @@ def _step(stairs: Stairs, n: int, row: int, at: int, gate: float) -> int:
 
 
 @kernel
-def read_stairs(kept: Kept, now: int, heap: Heap, stairs: Stairs) -> int:
+def read_stairs(kept: CandidateRows, now: int, heap: Heap, stairs: Stairs) -> int:
     """Write down the steps of each row from now on; returns how many. There is one more than entries at most."""
     n_steps = 0
     for row in range(len(kept.n)):

@@ -22,7 +22,7 @@ from skyband.topk.kernels.band import (
     insert,
     is_within,
 )
-from skyband.topk.kernels.cpm import Ask, search
+from skyband.topk.kernels.cpm import StoreQuery, search
 from skyband.topk.kernels.deliveries import DeliverySet
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Rules, Steps
 from skyband.topk.kernels.score import direction, has_words, on_sphere, raw_score, score_run
@@ -101,7 +101,7 @@ def n_within(bands: Bands, slot: int, slack: float) -> int:
 
 
 @kernel
-def _seek(subscribers: BandSubscribers, published: Published, ask: Ask, workspace: Workspace) -> int:
+def _seek(subscribers: BandSubscribers, published: Published, ask: StoreQuery, workspace: Workspace) -> int:
     """Put the best that is asked for into the heap; returns how many there are."""
     questions = subscribers.questions
     kind = questions.kinds[ask.slot // BLOCK]
@@ -162,7 +162,7 @@ def _search_store(
         last_key, last_stamp = sign * bands.score[last], stamps[bands.item[last] - base]
     limit, hi, cut = rules.limit[slot], steps.end[step], _cut(rules, slot, steps, step)
     want = (settings.depth[slot] if settings.slack == 0.0 else bands.head[slot, K]) - size
-    ask = Ask(slot, hi, cut, want, window_kind, sign, limit, last_key, last_stamp)
+    ask = StoreQuery(slot, hi, cut, want, window_kind, sign, limit, last_key, last_stamp)
     n_kept = _seek(subscribers, published, ask, workspace)
     workspace.counts[SEARCHED] += 1
     _take_in(subscribers, published, slot, n_kept, workspace)
@@ -171,7 +171,7 @@ def _search_store(
     elif settings.slack > 0.0:
         bound, more = slackened(heap.keys[n_kept - 1], settings.slack), settings.depth[slot] - bands.head[slot, K]
         last_key, last_stamp = heap.keys[n_kept - 1], stamps[heap.items[n_kept - 1]]
-        ask = Ask(slot, hi, cut, more, window_kind, sign, min(limit, bound), last_key, last_stamp)
+        ask = StoreQuery(slot, hi, cut, more, window_kind, sign, min(limit, bound), last_key, last_stamp)
         n_kept = _seek(subscribers, published, ask, workspace)
         _take_in(subscribers, published, slot, n_kept, workspace)
         if n_kept < more:

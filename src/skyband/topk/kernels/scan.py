@@ -13,7 +13,7 @@ from skyband.kernels.array import Bools, Floats, Int8s, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.heap import Heap, heap_push, heap_sort, worse
 from skyband.kernels.slots import BLOCK
-from skyband.topk.kernels.buffer import Buffers, Ghosts, Stamps, Told, expire, has_room, insert, settle
+from skyband.topk.kernels.buffer import Buffers, FoundChanges, Ghosts, Stamps, expire, has_room, insert, settle
 from skyband.topk.kernels.score import Contents, Questions, direction, gate_of, raw_score, score_run, score_tile
 
 UNBOUNDED = 0
@@ -71,7 +71,7 @@ class Steps(NamedTuple):
     stamps_end: Int64s
 
 
-class Subscribers(NamedTuple):
+class SubscriberRows(NamedTuple):
     """All that is kept of subscriptions, by slot."""
 
     questions: Questions
@@ -149,7 +149,7 @@ def _set_gate(questions: Questions, rules: Rules, buffers: Buffers, slot: int) -
 
 @kernel
 def _collect(
-    subscribers: Subscribers,
+    subscribers: SubscriberRows,
     published: Published,
     slot: int,
     hi: int,
@@ -190,7 +190,7 @@ def _collect(
 
 @kernel
 def _refill(
-    subscribers: Subscribers,
+    subscribers: SubscriberRows,
     published: Published,
     slot: int,
     hi: int,
@@ -217,13 +217,13 @@ def _refill(
 
 @kernel
 def _settle_row(
-    subscribers: Subscribers,
+    subscribers: SubscriberRows,
     published: Published,
     slot: int,
     step: int,
     steps: Steps,
     scratch: Scratch,
-    told: Told,
+    told: FoundChanges,
 ) -> None:
     """Search for the row if it runs short, and tell."""
     questions, rules, buffers = subscribers
@@ -261,7 +261,7 @@ def _is_wanted(gate: Floats, directed: Floats, row: int) -> bool:
 
 @inlined
 def _offer(
-    subscribers: Subscribers,
+    subscribers: SubscriberRows,
     live: Live,
     block: int,
     gate: Floats,
@@ -303,11 +303,11 @@ def _most_told(buffers: Buffers, block: int, wanted: Int64s) -> None:
 def _scan_block(
     block: int,
     first_step: int,
-    subscribers: Subscribers,
+    subscribers: SubscriberRows,
     published: Published,
     steps: Steps,
     scratch: Scratch,
-    told: Told,
+    told: FoundChanges,
     ghosts: Ghosts,
 ) -> int:
     """Work through the steps for one block; returns the first one that there was no room for."""
@@ -346,11 +346,11 @@ def _scan_block(
 def scan(
     since: Int64s,
     n_blocks: int,
-    subscribers: Subscribers,
+    subscribers: SubscriberRows,
     published: Published,
     steps: Steps,
     scratch: Scratch,
-    told: Told,
+    told: FoundChanges,
     ghosts: Ghosts,
 ) -> bool:
     """Work through the steps for the blocks from `since[0]` (in it from step `since[1]`) up to `n_blocks`.
@@ -371,11 +371,11 @@ def scan(
 def fill(
     slots: Int64s,
     done: int,
-    subscribers: Subscribers,
+    subscribers: SubscriberRows,
     published: Published,
     steps: Steps,
     scratch: Scratch,
-    told: Told,
+    told: FoundChanges,
 ) -> int:
     """The answers of slots that are new or ask for another k, from `slots[done]` on (see `scan`).
 

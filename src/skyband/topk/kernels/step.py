@@ -31,7 +31,7 @@ from skyband.topk.kernels.band import (
     settle_row,
     tighten,
 )
-from skyband.topk.kernels.buffer import Told
+from skyband.topk.kernels.buffer import FoundChanges
 from skyband.topk.kernels.candidate import Grouped
 from skyband.topk.kernels.cell_index import cell_band
 from skyband.topk.kernels.deliveries import DeliverySet, has_room, recalls, remember
@@ -182,7 +182,7 @@ def _is_short(bands: Bands, slot: int) -> bool:
 
 
 @kernel
-def _recall(told: Told, n: int, deliveries: DeliverySet, turn: int) -> None:
+def _recall(told: FoundChanges, n: int, deliveries: DeliverySet, turn: int) -> None:
     """Of the last n changes, all enters: what was delivered before and forgotten by the row is no first entry."""
     for at in range(told.length[0] - n, told.length[0]):
         if told.first[at] and recalls(deliveries, turn, told.item[at]):
@@ -198,7 +198,7 @@ def _report(
     recency: Recency,
     departed: Departed,
     deliveries: DeliverySet,
-    told: Told,
+    told: FoundChanges,
 ) -> None:
     """Report how the first k entries have changed by this step."""
     n_enters = settle_row(bands, slot, step, recency, departed, told)
@@ -245,7 +245,7 @@ def _move_gate(subscribers: BandSubscribers, row: RowView, cells: Cells, counts:
 
 @kernel
 def _has_room(
-    bands: Bands, deliveries: DeliverySet, told: Told, slot: int, n: int, n_told: int, wanted: Int64s
+    bands: Bands, deliveries: DeliverySet, told: FoundChanges, slot: int, n: int, n_told: int, wanted: Int64s
 ) -> bool:
     """Whether the row may take n more entries, let go of all that it has then, and tell so many changes.
 
@@ -259,7 +259,7 @@ def _has_room(
 
 @inlined
 def _may_begin(
-    subscribers: BandSubscribers, slot: int, n: int, deliveries: DeliverySet, told: Told, wanted: Int64s
+    subscribers: BandSubscribers, slot: int, n: int, deliveries: DeliverySet, told: FoundChanges, wanted: Int64s
 ) -> bool:
     """Whether there is room for n candidates and a search of a row, and for the report of one step."""
     bands, depth = subscribers.bands, subscribers.settings.depth[slot]
@@ -355,7 +355,7 @@ def answer(
     published: Published,
     steps: Steps,
     workspace: Workspace,
-    told: Told,
+    told: FoundChanges,
 ) -> int:
     """The answers of slots that are new or ask for another k, from `slots[done]` on (see `step`).
 

@@ -29,7 +29,7 @@ from skyband.kernels.earth import MAP_DIAGONAL
 from skyband.kernels.heap import Heap, heap_push, heap_sort, worse
 from skyband.kernels.queue import BOUND, ENTRY, drop_first, push
 from skyband.kernels.slots import BLOCK
-from skyband.topk.kernels.cpm import CALLS, PUSHED, SCORED, VISITED, Ask
+from skyband.topk.kernels.cpm import CALLS, PUSHED, SCORED, VISITED, StoreQuery
 from skyband.topk.kernels.scan import TIME, Live, Published
 from skyband.topk.kernels.score import PLACE_ON_EARTH, Contents, Questions, message_score
 from skyband.topk.kernels.term_store import (
@@ -181,7 +181,14 @@ def _relevance(questions: Questions, slot: int, contents: Contents, p: int, word
 
 @inlined
 def _offer(
-    questions: Questions, published: Published, ask: Ask, p: int, rank: int, words: Int64s, heap: Heap, n_kept: int
+    questions: Questions,
+    published: Published,
+    ask: StoreQuery,
+    p: int,
+    rank: int,
+    words: Int64s,
+    heap: Heap,
+    n_kept: int,
 ) -> int:
     """Score a message and put it into the heap if it is asked for; returns how many are kept."""
     contents, stamp, slot = published.contents, published.live.stamp[p], ask.slot
@@ -194,7 +201,7 @@ def _offer(
 
 
 @inlined
-def _is_live(ask: Ask, live: Live, p: int) -> bool:
+def _is_live(ask: StoreQuery, live: Live, p: int) -> bool:
     """Whether the window of the subscription has a message."""
     if p < live.head or p >= ask.hi:
         return False
@@ -253,7 +260,7 @@ def _read_out(
     entries: Int64s,
     questions: Questions,
     published: Published,
-    ask: Ask,
+    ask: StoreQuery,
     term_search: TermSearch,
     heap: Heap,
     n_kept: int,
@@ -285,7 +292,7 @@ def _index(entries: Int64s, at: int, base: int) -> int:
 
 
 @inlined
-def _gate(ask: Ask, heap: Heap, n_kept: int) -> float:
+def _gate(ask: StoreQuery, heap: Heap, n_kept: int) -> float:
     """What the directed score of a message may be at most: the recency of a Boolean match says nothing of its score."""
     if n_kept == ask.want and ask.sign != 0.0:
         return min(ask.limit, heap.keys[0])
@@ -339,7 +346,7 @@ def _look_from(trees: TermTrees, questions: Questions, slot: int, diagonal: floa
 
 @kernel
 def _walk(
-    trees: TermTrees, questions: Questions, published: Published, ask: Ask, term_search: TermSearch, heap: Heap
+    trees: TermTrees, questions: Questions, published: Published, ask: StoreQuery, term_search: TermSearch, heap: Heap
 ) -> int:
     """Put the best messages into the heap, by bound; returns how many."""
     table, nodes, cells, entries = trees.words, trees.nodes, trees.cells, trees.entries
@@ -381,7 +388,9 @@ def _walk(
 
 
 @kernel
-def _look_at_all(questions: Questions, published: Published, ask: Ask, term_search: TermSearch, heap: Heap) -> int:
+def _look_at_all(
+    questions: Questions, published: Published, ask: StoreQuery, term_search: TermSearch, heap: Heap
+) -> int:
     """Put the best messages into the heap, scoring all that are stored; returns how many."""
     n_kept = 0
     for p in range(published.live.head, ask.hi):
@@ -393,7 +402,7 @@ def _look_at_all(questions: Questions, published: Published, ask: Ask, term_sear
 
 @kernel
 def search_terms(
-    trees: TermTrees, questions: Questions, published: Published, ask: Ask, term_search: TermSearch, heap: Heap
+    trees: TermTrees, questions: Questions, published: Published, ask: StoreQuery, term_search: TermSearch, heap: Heap
 ) -> int:
     """Put what is asked for into the heap, by index into the store and best first; returns how many there are.
 

@@ -8,7 +8,7 @@ from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.band import SIGN, K
-from skyband.topk.kernels.buffer import Told
+from skyband.topk.kernels.buffer import FoundChanges
 from skyband.topk.kernels.candidate import Grouped
 from skyband.topk.kernels.refill import capacity_of, cut_of
 from skyband.topk.kernels.scan import LARGEST, Live, Published, Steps
@@ -37,7 +37,7 @@ class Call(NamedTuple):
     in_order: bool
     leaving: Leaving
     workspace: Workspace
-    told: Told
+    told: FoundChanges
 
 
 class RowView(NamedTuple):

@@ -38,7 +38,7 @@ class Seats(NamedTuple):
     slot: Int64s
 
 
-class Nodes(NamedTuple):
+class BlockNodes(NamedTuple):
     """The levels above, all in one: the box of each child's centres, the least weights in it, and its widest gate.
 
     `first[l]` is the first node of level l, from level 1 on; `n[l]` how many there are, with `n[0]` blocks.
@@ -71,14 +71,14 @@ def _widest(gate: Floats) -> float:
 
 
 @inlined
-def _set_gate_above(nodes: Nodes, level: int, node: int, gate: float) -> None:
+def _set_gate_above(nodes: BlockNodes, level: int, node: int, gate: float) -> None:
     """Write the widest gate of a node of this level into its parent."""
     if level + 1 < len(nodes.n):
         nodes.gate[nodes.first[level + 1] + node // FANOUT, node % FANOUT] = gate
 
 
 @kernel
-def visit(kind: int, nodes: Nodes, contents: Contents, publication: int, point: Floats, visits: Visits) -> None:
+def visit(kind: int, nodes: BlockNodes, contents: Contents, publication: int, point: Floats, visits: Visits) -> None:
     """Write down the blocks that this publication may matter to; there is room for all."""
     top, stack, bound = len(nodes.n) - 1, visits.stack, visits.bound
     blocks, publications, n_found = visits.block, visits.publication, visits.length[0]
@@ -107,7 +107,9 @@ def visit(kind: int, nodes: Nodes, contents: Contents, publication: int, point: 
 
 
 @kernel
-def visit_all(since: int, hi: int, kind: int, nodes: Nodes, contents: Contents, point: Floats, visits: Visits) -> int:
+def visit_all(
+    since: int, hi: int, kind: int, nodes: BlockNodes, contents: Contents, point: Floats, visits: Visits
+) -> int:
     """Visits of the publications `since` to `hi`; returns the first one that there was no room for."""
     for publication in range(since, hi):
         if visits.length[0] + nodes.n[0] > len(visits.block):
@@ -124,7 +126,7 @@ def score_visits(
     order: Int64s,
     kind: int,
     seats: Seats,
-    nodes: Nodes,
+    nodes: BlockNodes,
     contents: Contents,
     visits: Visits,
     point: Floats,
@@ -163,7 +165,7 @@ def score_visits(
 
 
 @inlined
-def _widen(nodes: Nodes, block: int, gate: float) -> None:
+def _widen(nodes: BlockNodes, block: int, gate: float) -> None:
     """Let the nodes above a block know of a gate, as far up as it is wider than what they have."""
     node = block
     for level in range(1, len(nodes.n)):
@@ -175,7 +177,7 @@ def _widen(nodes: Nodes, block: int, gate: float) -> None:
 
 
 @kernel
-def move_gates(seats: Seats, nodes: Nodes, places: Int64s, gates: Floats) -> None:
+def move_gates(seats: Seats, nodes: BlockNodes, places: Int64s, gates: Floats) -> None:
     """Gates move, either way."""
     for i in range(len(places)):
         block, seat = places[i] // FANOUT, places[i] % FANOUT
@@ -184,7 +186,7 @@ def move_gates(seats: Seats, nodes: Nodes, places: Int64s, gates: Floats) -> Non
 
 
 @kernel
-def enclose(kind: int, seats: Seats, nodes: Nodes, places: Int64s) -> None:
+def enclose(kind: int, seats: Seats, nodes: BlockNodes, places: Int64s) -> None:
     """Make the boxes above these seats hold them; new boxes are empty, from FAR to -FAR."""
     dims = seats.centre.shape[1]
     for place in places:

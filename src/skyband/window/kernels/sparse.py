@@ -97,7 +97,7 @@ class Homes(NamedTuple):
     seat: Int64s
 
 
-class Lists(NamedTuple):
+class SparsePostings(NamedTuple):
     """Postings: list `dimension * LEVELS + level` has `length` of them from `start`; `end[0]` places are given out.
 
     `who` is the SLOT of a posting, the ORDINAL of the entry, and how many entries come BEHIND it, at most
@@ -124,18 +124,18 @@ class Order(NamedTuple):
     slack: float
 
 
-class Index(NamedTuple):
+class SparseLists(NamedTuple):
     """All that is kept of subscriptions; the first `n_everywhere[0]` of `everywhere` are in use."""
 
     vectors: Vectors
     homes: Homes
-    lists: Lists
+    lists: SparsePostings
     order: Order
     everywhere: Int64s
     n_everywhere: Int64s
 
 
-class Reading(NamedTuple):
+class SparseWorkspace(NamedTuple):
     """Working space. By row of a tile: the numbers that are not zero, in the global order.
 
     Of one publication: `dense` by dimension, `unit` and `tail` in the order, `best[m]` the norm of the m largest.
@@ -161,11 +161,11 @@ def slack_of(dims: int) -> float:
     return max(1e-12, (8 * dims + 64) * 2.0**-53)
 
 
-def make_lists(capacity: Int64s, n_spare: int) -> Lists:
+def make_lists(capacity: Int64s, n_spare: int) -> SparsePostings:
     """Empty lists of these capacities, and spare places behind them."""
     end = int(capacity.sum())
     size = end + n_spare
-    return Lists(
+    return SparsePostings(
         start=starts_of(capacity),
         capacity=capacity,
         length=np.zeros(len(capacity), np.int64),
@@ -175,9 +175,9 @@ def make_lists(capacity: Int64s, n_spare: int) -> Lists:
     )
 
 
-def make_reading(dims: int, n_slots: int) -> Reading:
+def make_reading(dims: int, n_slots: int) -> SparseWorkspace:
     """Working space for vectors of `dims` numbers and `n_slots` slots."""
-    return Reading(
+    return SparseWorkspace(
         np.zeros(TILE, np.int64),
         np.zeros((TILE, dims), np.int64),
         np.zeros((TILE, dims)),
@@ -235,7 +235,7 @@ def _copy_postings(
 
 
 @kernel
-def _lengthen(lists: Lists, of: int) -> None:
+def _lengthen(lists: SparsePostings, of: int) -> None:
     """Move a full list to the end of the pool, where it has more room."""
     start, end, length = lists.start[of], lists.end[0], lists.length[of]
     room = _room_to_append(length, length)
@@ -245,7 +245,7 @@ def _lengthen(lists: Lists, of: int) -> None:
 
 
 @kernel
-def copy_lists(source: Lists, into: Lists) -> None:
+def copy_lists(source: SparsePostings, into: SparsePostings) -> None:
     """Fill empty lists of sufficient capacity."""
     for of in range(len(source.start)):
         start, to, length = source.start[of], into.start[of], source.length[of]
@@ -268,7 +268,7 @@ def _choose(t: float, norm: float, slack: float) -> tuple[int, float, float]:
 
 
 @kernel
-def plan(slots: Int64s, index: Index) -> None:
+def plan(slots: Int64s, index: SparseLists) -> None:
     """Choose homes for slots that have none, as their gates call for; those to be listed are not yet."""
     vectors, homes, slack, share = index.vectors, index.homes, index.order.slack, index.order.share
     row_start, n_entries, norm = vectors.start, vectors.n_entries, vectors.norm
@@ -293,7 +293,7 @@ def plan(slots: Int64s, index: Index) -> None:
 
 
 @kernel
-def enlist(slots: Int64s, done: int, index: Index) -> int:
+def enlist(slots: Int64s, done: int, index: SparseLists) -> int:
     """Put slots into the lists planned for them, from `slots[done]` on; returns how many are done, not all if the pool
     has no room for the next one."""
     vectors, homes, lists = index.vectors, index.homes, index.lists
@@ -324,7 +324,7 @@ def enlist(slots: Int64s, done: int, index: Index) -> int:
 
 
 @kernel
-def leave(slots: Int64s, index: Index) -> None:
+def leave(slots: Int64s, index: SparseLists) -> None:
     """Take slots from where they are; the last of each list takes their place. Their bands are empty until planned."""
     vectors, homes, lists, everywhere = index.vectors, index.homes, index.lists, index.everywhere
     row_start, dim, order, tail, spot = vectors.start, vectors.dim, vectors.order, vectors.tail, vectors.spot
@@ -349,7 +349,7 @@ def leave(slots: Int64s, index: Index) -> None:
 
 
 @kernel
-def adjust(slots: Int64s, gates: Floats, index: Index, moved: Int64s) -> int:
+def adjust(slots: Int64s, gates: Floats, index: SparseLists, moved: Int64s) -> int:
     """Set the gates of slots; returns how many are beyond their band, written to `moved`, and have to leave."""
     homes, slack, n = index.homes, index.order.slack, 0
     gate, low, high, bar, least, home = homes.gate, homes.low, homes.high, homes.bar, homes.least, homes.home
@@ -368,7 +368,7 @@ def adjust(slots: Int64s, gates: Floats, index: Index, moved: Int64s) -> int:
 
 
 @kernel
-def _read(point: Floats, lo: int, hi: int, dims: Int64s, reading: Reading) -> None:
+def _read(point: Floats, lo: int, hi: int, dims: Int64s, reading: SparseWorkspace) -> None:
     """Collect what is not zero in the publications lo to hi, in the global order."""
     n, dim, value = reading.n, reading.dim, reading.value
     for row in range(hi - lo):
@@ -386,7 +386,7 @@ def _read(point: Floats, lo: int, hi: int, dims: Int64s, reading: Reading) -> No
 
 
 @inlined
-def _measure(row: int, norm: float, reading: Reading) -> None:
+def _measure(row: int, norm: float, reading: SparseWorkspace) -> None:
     """The unit vector of a publication, its tails, and the norms of its largest numbers."""
     value, unit, tail, best, n = reading.value[row], reading.unit, reading.tail, reading.best, reading.n[row]
     best[:] = 0.0
@@ -410,7 +410,7 @@ def _measure(row: int, norm: float, reading: Reading) -> None:
 
 
 @inlined
-def _walk(index: Index, row: int, n_found: int, reading: Reading) -> int:
+def _walk(index: SparseLists, row: int, n_found: int, reading: SparseWorkspace) -> int:
     """Find the slots that the lists cannot rule out, behind `n_found` others; returns how many there are then."""
     lists, least = index.lists, index.homes.least
     start, length, who, parts = lists.start, lists.length, lists.who, lists.parts
@@ -433,7 +433,7 @@ def _walk(index: Index, row: int, n_found: int, reading: Reading) -> int:
 
 
 @inlined
-def _find(index: Index, row: int, norm: float, reading: Reading) -> int:
+def _find(index: SparseLists, row: int, norm: float, reading: SparseWorkspace) -> int:
     """Write down the slots to score for a publication; returns how many."""
     home, everywhere, found, n_found = index.homes.home, index.everywhere, reading.found, index.n_everywhere[0]
     if 0.0 < norm < SAFE:
@@ -453,7 +453,9 @@ def _find(index: Index, row: int, norm: float, reading: Reading) -> int:
 
 
 @inlined
-def _score(index: Index, n_found: int, publication: int, norm: float, reading: Reading, into: Candidates) -> int:
+def _score(
+    index: SparseLists, n_found: int, publication: int, norm: float, reading: SparseWorkspace, into: Candidates
+) -> int:
     """Score the slots found; returns how many candidates there are then, written down as far as there is room."""
     vectors, gate, dense, slots = index.vectors, index.homes.gate, reading.dense, reading.found
     start, n_entries, own_norm, dim, value = vectors.start, vectors.n_entries, vectors.norm, vectors.dim, vectors.value
@@ -473,7 +475,7 @@ def _score(index: Index, n_found: int, publication: int, norm: float, reading: R
 
 
 @inlined
-def _spread(row: int, reading: Reading, is_wanted: bool) -> None:
+def _spread(row: int, reading: SparseWorkspace, is_wanted: bool) -> None:
     """Write a publication's numbers at their dimensions, or take them back."""
     dense, dim, value = reading.dense, reading.dim[row], reading.value[row]
     for k in range(reading.n[row]):
@@ -481,7 +483,7 @@ def _spread(row: int, reading: Reading, is_wanted: bool) -> None:
 
 
 @kernel
-def match(index: Index, contents: Contents, lo: int, hi: int, reading: Reading, into: Candidates) -> int:
+def match(index: SparseLists, contents: Contents, lo: int, hi: int, reading: SparseWorkspace, into: Candidates) -> int:
     """Find the slots that publications lo to hi pass the gates of; returns the first one that there was no room for."""
     order, norms, seen = index.order, contents.norm, index.order.seen
     for first in range(lo, hi, TILE):
@@ -502,7 +504,7 @@ def match(index: Index, contents: Contents, lo: int, hi: int, reading: Reading, 
     return hi
 
 
-def check_index(index: Index) -> None:
+def check_index(index: SparseLists) -> None:
     """Assert the invariants."""
     vectors, homes, lists, order, everywhere, n_everywhere = index
     used = np.flatnonzero(lists.capacity)
@@ -531,7 +533,7 @@ def _check_row(vectors: Vectors, order: Order, slot: int) -> None:
     assert (np.diff(vectors.tail[row]) <= 0.0).all()
 
 
-def _check_listed(vectors: Vectors, homes: Homes, lists: Lists, slot: int) -> None:
+def _check_listed(vectors: Vectors, homes: Homes, lists: SparsePostings, slot: int) -> None:
     start, bar = int(vectors.start[slot]), homes.bar[slot]
     tails = vectors.tail[start : start + vectors.n_entries[slot]]
     assert bar < homes.low[slot]
