@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests import counts
+
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "src" / "skyband").rglob("*.py"))
 SHAPELESS = {"utils", "util", "common", "helpers", "helper", "core", "manager", "misc"}
@@ -114,3 +116,12 @@ def test_ci_runs_the_tests() -> None:
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     assert script.read_text().splitlines()[-1] == "make test"
+
+
+def test_a_class_name_means_one_thing() -> None:
+    """The rows and the options of a family are called the same in every room; all other names are used once."""
+    assert set(counts.shared_names(counts.parsed(ROOT))) == {"Options", "Publications", "Subscriptions"}
+
+
+def test_functions_fit_on_a_screen() -> None:
+    assert counts.long_functions(counts.parsed(ROOT)) == []

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from skyband.bench import BENCHMARKS, Row, covering_data, covering_recall, runner
-from skyband.bench.covering_contest import LEAST, Effort, build, check, compare, feasible
+from skyband.bench.covering_contest import LEAST, CoveringEffort, build, check, compare, feasible
 from skyband.bench.covering_data import (
     LARGE,
-    Data,
-    Scan,
-    Setting,
+    CoveringData,
+    CoveringSetting,
+    CoverScan,
     covers,
     draw,
     lengths_of,
@@ -19,7 +19,7 @@ from skyband.bench.covering_data import (
     raised,
 )
 from skyband.bench.covering_recall import Limited
-from skyband.bench.covering_speedup import Case, Plan, foretell, regions, sparse, speed_up
+from skyband.bench.covering_speedup import RegionCase, SpeedupPlan, foretell, regions, sparse, speed_up
 from skyband.bench.runner import WrongAnswer
 from skyband.covering.kernels.corners import NONE
 from skyband.covering.kernels.cubes import n_cubes
@@ -27,35 +27,35 @@ from skyband.covering.roots import Roots
 from skyband.covering.search import Greedy
 
 SETTINGS = (
-    Setting(60, 2, bits=6),
-    Setting(80, 2, sides=LARGE, bits=5),
-    Setting(80, 3, "clustered", bits=7),
-    Setting(50, 2, "zipfian", bits=16),
-    Setting(1, 2, bits=5),
+    CoveringSetting(60, 2, bits=6),
+    CoveringSetting(80, 2, sides=LARGE, bits=5),
+    CoveringSetting(80, 3, "clustered", bits=7),
+    CoveringSetting(50, 2, "zipfian", bits=16),
+    CoveringSetting(1, 2, bits=5),
 )
-EFFORT = Effort(8, 1, 2, 0.01, 500, 500, (0.5,))
+EFFORT = CoveringEffort(8, 1, 2, 0.01, 500, 500, (0.5,))
 
 
 def silent(said: str) -> None:
     """Where progress is not looked at."""
 
 
-def covered(data: Data, asked: np.ndarray) -> np.ndarray:
+def covered(data: CoveringData, asked: np.ndarray) -> np.ndarray:
     """Whether any subscription covers each query, by definition."""
     return np.array([any((point >= each).all() for point in data.points) for each in asked])
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.label)
-def test_a_scan_finds_what_covers(setting: Setting) -> None:
+def test_a_scan_finds_what_covers(setting: CoveringSetting) -> None:
     data = draw(setting, 20)
-    found = Scan(data.points).find(data.others)
+    found = CoverScan(data.points).find(data.others)
     assert np.array_equal(found != NONE, covered(data, data.others))
     assert np.array_equal(covers(data.points, found, data.others), found != NONE)
-    assert Scan(data.points).n_bytes == data.points.nbytes
+    assert CoverScan(data.points).n_bytes == data.points.nbytes
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.label)
-def test_the_second_half_of_the_queries_is_just_not_covered(setting: Setting) -> None:
+def test_the_second_half_of_the_queries_is_just_not_covered(setting: CoveringSetting) -> None:
     data = draw(setting, 21)
     roots = on_curve(data)
     roots.check(np.arange(setting.n))
@@ -74,15 +74,15 @@ def test_the_second_half_of_the_queries_is_just_not_covered(setting: Setting) ->
 
 
 def test_a_box_is_raised_along_all_that_cover_it() -> None:
-    setting = Setting(3, 1, bits=6)
+    setting = CoveringSetting(3, 1, bits=6)
     inner, middle, outer = np.array([[-20.0, 22.0], [-18.0, 24.0], [-10.0, 30.0]])
-    roots = on_curve(Data(setting, np.array([inner, middle, outer]), np.zeros((0, 2))))
+    roots = on_curve(CoveringData(setting, np.array([inner, middle, outer]), np.zeros((0, 2))))
     assert raised(np.array([[-20.0, 21.0], [-40.0, 41.0]]), roots).tolist() == [[-9.0, 31.0], [-39.0, 42.0]]
 
 
 @pytest.mark.parametrize("coverage", [1.0, 0.99, 0.9, 0.5])
 def test_probes_are_foretold(coverage: float) -> None:
-    setting = Setting(40, 2, sides=LARGE, bits=5)
+    setting = CoveringSetting(40, 2, sides=LARGE, bits=5)
     asked = regions(setting, 3, 1, 6)
     roots = on_curve(sparse(setting, asked))
     search = Greedy(roots, 1.0 - coverage)
@@ -95,7 +95,7 @@ def test_probes_are_foretold(coverage: float) -> None:
 
 
 def test_a_limited_search_gives_up() -> None:
-    data = draw(Setting(60, 2, sides=LARGE, bits=5), 10)
+    data = draw(CoveringSetting(60, 2, sides=LARGE, bits=5), 10)
     roots = on_curve(data)
     patient, hasty = Limited(roots, 0.3, 10**6), Limited(roots, 0.3, 1)
     assert np.array_equal(patient.find(data.others), Greedy(roots, 0.3).find(data.others))
@@ -107,7 +107,7 @@ def test_a_limited_search_gives_up() -> None:
 
 
 def test_sparse_subscriptions_cover_no_query() -> None:
-    setting = Setting(30, 2, sides=LARGE, bits=6)
+    setting = CoveringSetting(30, 2, sides=LARGE, bits=6)
     # Most subscriptions cover one of these, so that more than twice as many have to be drawn.
     asked = np.array([[-x, x, -y, y] for x in (15.0, 31.0, 47.0) for y in (15.0, 31.0, 47.0)])
     data = sparse(setting, asked)
@@ -116,7 +116,7 @@ def test_sparse_subscriptions_cover_no_query() -> None:
 
 
 def test_regions_have_the_sides_that_were_asked_for() -> None:
-    setting = Setting(5, 2, bits=6)
+    setting = CoveringSetting(5, 2, bits=6)
     for aspect in (0, 1):
         lengths = lengths_of(regions(setting, 4, aspect, 30), Roots(setting.domains, 6))
         assert (lengths.min(axis=1) == 4).all()
@@ -124,22 +124,22 @@ def test_regions_have_the_sides_that_were_asked_for() -> None:
 
 
 def test_a_longest_side_is_held_by_shorter_ones() -> None:
-    plan = Plan(2, (16,), (0, 1, 2), 2, 20, 3, longest=(64,))
+    plan = SpeedupPlan(2, (16,), (0, 1, 2), 2, 20, 3, longest=(64,))
     held = [case for case in plan.cases() if case.held == "longest"]
     assert [(case.side, case.aspect, case.held_side) for case in held] == [(64, 0, 64), (32, 1, 64), (16, 2, 64)]
     assert held[1].label == "longest side 64, aspect ratio 1"
     for case in held:
-        setting = Setting(5, 2, bits=plan.bits(case.side))
+        setting = CoveringSetting(5, 2, bits=plan.bits(case.side))
         lengths = lengths_of(regions(setting, case.side, case.aspect, 30), Roots(setting.domains, setting.bits))
         assert 64 <= lengths.max() < 128
 
 
 def test_speed_ups_grow_with_the_aspect_ratio_only_where_regions_do() -> None:
     """In probes, which are foretold: the paper's fall, as do ours with the longest side held."""
-    plan = Plan(2, (16,), (0, 1, 2), 20, 0, 0, longest=(64,))
+    plan = SpeedupPlan(2, (16,), (0, 1, 2), 20, 0, 0, longest=(64,))
     speed_ups: dict[str, list[float]] = {"shortest": [], "longest": []}
     for case in plan.cases():
-        setting = Setting(5, 2, bits=plan.bits(case.side))
+        setting = CoveringSetting(5, 2, bits=plan.bits(case.side))
         asked = lengths_of(regions(setting, case.side, case.aspect, 20), Roots(setting.domains, setting.bits))
         speed_ups[case.held].append(foretell(asked, 0.9)["fewer"])
     assert speed_ups["shortest"] == sorted(speed_ups["shortest"])
@@ -147,7 +147,7 @@ def test_speed_ups_grow_with_the_aspect_ratio_only_where_regions_do() -> None:
 
 
 def test_wrong_answers_are_not_timed() -> None:
-    built = build(Setting(60, 2, sides=LARGE, bits=5), EFFORT)
+    built = build(CoveringSetting(60, 2, sides=LARGE, bits=5), EFFORT)
     all_of_them = np.arange(len(built.asked))
     check(built, built.found, all_of_them)
     nothing = np.full(len(built.asked), NONE)
@@ -159,7 +159,7 @@ def test_wrong_answers_are_not_timed() -> None:
 
 
 def test_queries_that_need_too_many_probes_are_left_out() -> None:
-    setting = Setting(60, 2, sides=LARGE, bits=5)
+    setting = CoveringSetting(60, 2, sides=LARGE, bits=5)
     built = build(setting, EFFORT)
     lengths = lengths_of(built.asked, built.z.roots)
     for in_all in (500, 1):
@@ -173,10 +173,10 @@ def test_queries_that_need_too_many_probes_are_left_out() -> None:
 
 
 def test_a_region_of_too_many_cubes_is_not_searched_but_its_probes_are_foretold() -> None:
-    plan = Plan(2, (4,), (1,), 2, 20, 3, (0.9, 0.5), 1)
-    row, *counted = speed_up(plan, Case(4, 1), silent)
+    plan = SpeedupPlan(2, (4,), (1,), 2, 20, 3, (0.9, 0.5), 1)
+    row, *counted = speed_up(plan, RegionCase(4, 1), silent)
     assert row["skipped"].endswith("and 3 are allowed.")
-    searched = {each["algorithm"]: each for each in speed_up(plan._replace(most=10_000), Case(4, 1), silent)}
+    searched = {each["algorithm"]: each for each in speed_up(plan._replace(most=10_000), RegionCase(4, 1), silent)}
     assert [each["algorithm"] for each in counted] == ["greedy 90%", "greedy 50%"]
     for each in counted:
         assert each["latencies"] == []
@@ -193,7 +193,7 @@ def test_too_many_subscriptions_for_the_memory_are_skipped(monkeypatch: pytest.M
 
 def test_a_table_that_takes_too_long_is_left_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(covering_recall, "AT_ONCE", 5)
-    data = draw(Setting(40, 2, sides=LARGE, bits=5), 0)
+    data = draw(CoveringSetting(40, 2, sides=LARGE, bits=5), 0)
     roots = covering_recall.empty(data)
     table = covering_recall.placed(Limited(roots, 0.5, 50), roots.descending(np.arange(40)), 0.0)
     assert len(table.stayed) == 5
@@ -232,6 +232,6 @@ def test_nothing_finds_more_than_exact_search(runs: dict[str, list[Row]]) -> Non
 
 
 def test_subscriptions_are_the_same_in_every_run() -> None:
-    setting = Setting(30, 2)
+    setting = CoveringSetting(30, 2)
     assert np.array_equal(draw(setting, 5).points, draw(setting, 5).points)
     assert setting.parameters["seed"] == covering_data.SEED

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from skyband.bench import BENCHMARKS, Row, runner
-from skyband.bench.geotext_contest import Setting, contest, heat
+from skyband.bench.geotext_contest import GeotextSetting, contest, heat
 from skyband.bench.row import measured
 from skyband.bench.suite import geotext
-from skyband.bench.suite.geotext import SCALES, Scale
+from skyband.bench.suite.geotext import SCALES, GeotextScale
 from skyband.bench.view import Plot, draw_plot
 
 TOY = SCALES["toy"]
@@ -105,7 +105,7 @@ def test_millions_are_compared_in_one_heat_where_the_memory_holds_all() -> None:
 
 @pytest.mark.jit_only
 def test_cskyband_keeps_less_than_kmax() -> None:
-    setting = Setting(TOY.setting("tweets").corpus, 100, 1000, 500, 100, 5, k=20)
+    setting = GeotextSetting(TOY.setting("tweets").corpus, 100, 1000, 500, 100, 5, k=20)
     rows = list(contest(setting, geotext.POLICIES[:2], 2, "c", quiet))
     cskyband, kmax = (row["measures"]["row_length"] for row in rows)
     assert 20 < cskyband < kmax <= 60
@@ -183,7 +183,7 @@ def test_levels_and_bars_are_drawn(tmp_path: Path) -> None:
 
 
 def test_scales_are_whole() -> None:
-    for scale in (*SCALES.values(), Scale()):
+    for scale in (*SCALES.values(), GeotextScale()):
         assert scale.n_warm % scale.batch == scale.n_settled % scale.batch == 0
         assert scale.setting("tweets", settled=True).n_warm == scale.n_settled >= scale.n_live
         assert scale.at_once >= 2

@@ -6,14 +6,22 @@ import pyarrow as pa
 import pytest
 
 from skyband.bench import geotext_contest
-from skyband.bench.geotext_contest import SCAN, Course, Entrant, Meter, Runner, Setting, contest
+from skyband.bench.geotext_contest import (
+    SCAN,
+    GeotextCourse,
+    GeotextEntrant,
+    GeotextRunner,
+    GeotextSetting,
+    Meter,
+    contest,
+)
 from skyband.bench.geotext_corpus import REAL, Corpus
 from skyband.bench.real import VARIABLE
 from skyband.bench.runner import WrongAnswer
 from skyband.geotext.scan import GeotextScan
 
-SETTING = Setting(Corpus("tweets", 10_000), 8, 30, 10, 5, 3, k=2)
-SKYPE, OURS = Entrant("skype", "skype", {"groups": 3}, {"shown": 1}), Entrant("blocks", "blocks")
+SETTING = GeotextSetting(Corpus("tweets", 10_000), 8, 30, 10, 5, 3, k=2)
+SKYPE, OURS = GeotextEntrant("skype", "skype", {"groups": 3}, {"shown": 1}), GeotextEntrant("blocks", "blocks")
 
 
 def quiet(said: str) -> None:
@@ -63,8 +71,8 @@ def test_times_are_of_arrivals_and_of_expiries() -> None:
 
 def test_what_expires_has_expired_before_the_next_batch_arrives() -> None:
     setting = SETTING._replace(n_warm=0)
-    course = Course(setting, 1)
-    runner = Runner(course, SCAN)
+    course = GeotextCourse(setting, 1)
+    runner = GeotextRunner(course, SCAN)
     for turn in range(setting.n_rounds):
         before = runner.engine.top()
         changes = runner.publish("batch", turn)
@@ -78,7 +86,7 @@ def test_what_expires_has_expired_before_the_next_batch_arrives() -> None:
 
 
 def test_a_meter_leaves_the_first_round_out() -> None:
-    runner = Runner(Course(SETTING, 1), OURS)
+    runner = GeotextRunner(GeotextCourse(SETTING, 1), OURS)
     meter = Meter({"blocks": runner})
     for turn in range(3):
         meter.note("blocks", turn, runner.publish("batch", turn))
@@ -88,31 +96,31 @@ def test_a_meter_leaves_the_first_round_out() -> None:
 
 
 def test_warming_up_ends_with_the_patience() -> None:
-    assert Runner(Course(SETTING._replace(patience=0.0), 1), OURS).measures["warmed"] == 0.0
-    assert Runner(Course(SETTING._replace(n_warm=7), 1), OURS).measures["warmed"] == 7.0
+    assert GeotextRunner(GeotextCourse(SETTING._replace(patience=0.0), 1), OURS).measures["warmed"] == 0.0
+    assert GeotextRunner(GeotextCourse(SETTING._replace(n_warm=7), 1), OURS).measures["warmed"] == 7.0
 
 
 def test_the_length_of_rows_is_noted_as_windows_pass() -> None:
-    kmax = Entrant("kmax", "skype", {"policy": "kmax"})
+    kmax = GeotextEntrant("kmax", "skype", {"policy": "kmax"})
     setting = SETTING._replace(n_subscriptions=40, n_live=200, n_warm=200, batch=20)
-    told = Runner(Course(setting, 1), kmax).measures
+    told = GeotextRunner(GeotextCourse(setting, 1), kmax).measures
     # Rows of kmax are as long as a search leaves them, three times k, and shrink until the next one.
     assert 6.0 >= told["row_length_tenth"] > told["row_length_window"] > 0.0
-    early = Runner(Course(setting._replace(n_warm=20), 1), kmax).measures
+    early = GeotextRunner(GeotextCourse(setting._replace(n_warm=20), 1), kmax).measures
     assert "row_length_tenth" in early
     assert "row_length_window" not in early
-    assert "row_length_tenth" not in Runner(Course(SETTING, 1), SCAN).measures
+    assert "row_length_tenth" not in GeotextRunner(GeotextCourse(SETTING, 1), SCAN).measures
 
 
 def test_the_share_of_full_tops_is_noted() -> None:
-    full = Runner(Course(SETTING._replace(k=1), 1), OURS).measures["full"]
+    full = GeotextRunner(GeotextCourse(SETTING._replace(k=1), 1), OURS).measures["full"]
     assert 0.5 < full <= 1.0
-    assert Runner(Course(SETTING._replace(k=1000), 1), OURS).measures["full"] == 0.0
+    assert GeotextRunner(GeotextCourse(SETTING._replace(k=1000), 1), OURS).measures["full"] == 0.0
 
 
 def test_a_wrong_answer_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    course = Course(SETTING, 1)
-    runner = Runner(course, OURS)
+    course = GeotextCourse(SETTING, 1)
+    runner = GeotextRunner(course, OURS)
     monkeypatch.setattr(runner.engine, "top", lambda ids: pa.table({"rank": [1]}))
     with pytest.raises(WrongAnswer, match="tweets, blocks: the answers differ"):
         runner._check()

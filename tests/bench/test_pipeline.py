@@ -14,7 +14,7 @@ import pytest
 from skyband.bench import BENCHMARKS, Row
 from skyband.bench.pipeline_contest import require_same
 from skyband.bench.pipeline_cost import Pair, state_rows
-from skyband.bench.pipeline_course import Bare, Course, Step
+from skyband.bench.pipeline_course import Bare, CourseStep, PipelineCourse
 from skyband.bench.pipeline_flow import Told, next_told
 from skyband.bench.pipeline_process import start, startup_rows
 from skyband.bench.runner import WrongAnswer
@@ -24,11 +24,11 @@ pytest.importorskip("pandas")
 
 
 @pytest.fixture(scope="module")
-def course() -> Course:
-    return Course(n_subscriptions=12, n_live=20, batch=5, n_batches=4, shrink=10_000, k=2)
+def course() -> PipelineCourse:
+    return PipelineCourse(n_subscriptions=12, n_live=20, batch=5, n_batches=4, shrink=10_000, k=2)
 
 
-def raw(step: Step, first: int) -> pa.RecordBatch:
+def raw(step: CourseStep, first: int) -> pa.RecordBatch:
     """A step as a source yields it."""
     n = len(step.rows)
     columns = [pa.array([step.noun] * n), pa.array(["log"] * n), pa.array(np.arange(first, first + n))]
@@ -36,14 +36,14 @@ def raw(step: Step, first: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=["noun", "origin", "offset", "form", "value"])
 
 
-def test_a_course_fills_the_window_before_it_subscribes(course: Course) -> None:
+def test_a_course_fills_the_window_before_it_subscribes(course: PipelineCourse) -> None:
     assert [step.noun for step in course.opening] == ["publications", "subscriptions"]
     assert sum(len(step.rows) for step in course.opening + course.batches) == 12 + 20 + 4 * 5
     assert [len(texts) for texts in course.batch_texts] == [5] * 4
     assert json.loads(course.batch_texts[0][0].as_py())["id"] == 20
 
 
-def test_the_parts_in_one_process_answer_like_the_engine(course: Course) -> None:
+def test_the_parts_in_one_process_answer_like_the_engine(course: PipelineCourse) -> None:
     bare, pair = Bare(course), Pair(course)
     for step in course.batches:
         wanted = bare.feed(step)
@@ -57,13 +57,13 @@ def test_the_parts_in_one_process_answer_like_the_engine(course: Course) -> None
 KEY = [("subscription", "ascending"), ("publication", "ascending"), ("op", "ascending")]
 
 
-def test_changes_that_differ_are_wrong(course: Course) -> None:
+def test_changes_that_differ_are_wrong(course: PipelineCourse) -> None:
     changes = Bare(course).changes()
     with pytest.raises(WrongAnswer, match="the other has delivered differs"):
         require_same(changes, changes.slice(1), "the other")
 
 
-def test_a_log_is_smaller_than_a_snapshot(course: Course, tmp_path: Path) -> None:
+def test_a_log_is_smaller_than_a_snapshot(course: PipelineCourse, tmp_path: Path) -> None:
     log, snapshot = state_rows(course, tmp_path, {})
     assert 0 < log["measures"]["bytes"] < snapshot["measures"]["bytes"]
     assert log["measures"]["between"] > 1
@@ -124,18 +124,18 @@ def test_without_spark_one_sentence_says_what_to_install(monkeypatch: pytest.Mon
 class Alone:
     """The processor of the other shape with its state, but without Spark; `slots` are the keys of its zones."""
 
-    def __init__(self, course: Course, folder: Path, slots: list[int]) -> None:
+    def __init__(self, course: PipelineCourse, folder: Path, slots: list[int]) -> None:
         from pyspark.sql.streaming.tws_tester import TwsTester
 
-        from skyband.bench.pipeline_stateful import Match, deal
+        from skyband.bench.pipeline_stateful import StatefulMatch, deal
         from skyband.pipeline.state.folder import State
 
         State(folder).begin(Pair(course).shape)
         self.deal, self.state, self.slots = deal, str(folder), slots
-        self.tester = TwsTester(Match(self.state, slots))
+        self.tester = TwsTester(StatefulMatch(self.state, slots))
         self.offsets = {"publications": 0, "subscriptions": 0}
 
-    def feed(self, step: Step) -> tuple[pa.Table, dict[str, Any]]:
+    def feed(self, step: CourseStep) -> tuple[pa.Table, dict[str, Any]]:
         """The changes that a step brings, and what is told beside them."""
         from skyband.bench.pipeline_stateful import _unpacked
 
@@ -147,7 +147,7 @@ class Alone:
 
 
 @pytest.fixture
-def alone(course: Course, tmp_path: Path) -> Iterator[Alone]:
+def alone(course: PipelineCourse, tmp_path: Path) -> Iterator[Alone]:
     from skyband.bench import pipeline_stateful
 
     pipeline_stateful._KEPT.clear()
@@ -155,7 +155,7 @@ def alone(course: Course, tmp_path: Path) -> Iterator[Alone]:
     pipeline_stateful._KEPT.clear()
 
 
-def test_the_other_shape_answers_like_the_engine_also_when_rebuilt(course: Course, alone: Alone) -> None:
+def test_the_other_shape_answers_like_the_engine_also_when_rebuilt(course: PipelineCourse, alone: Alone) -> None:
     from skyband.bench import pipeline_stateful
 
     bare = Bare(course)
@@ -172,7 +172,9 @@ def test_the_other_shape_answers_like_the_engine_also_when_rebuilt(course: Cours
         assert (told["commands"], told["publications"]) == (0, 5)
 
 
-def test_the_other_shape_goes_on_from_a_snapshot(course: Course, alone: Alone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_other_shape_goes_on_from_a_snapshot(
+    course: PipelineCourse, alone: Alone, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from skyband.bench import pipeline_stateful
     from skyband.pipeline import runner
 

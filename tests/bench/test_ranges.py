@@ -17,8 +17,8 @@ from skyband.bench.ranges_data import (
     UNICAST,
     Approach,
     Crowd,
+    RangesSetting,
     Relax,
-    Setting,
     World,
     loosened,
     make_world,
@@ -31,7 +31,7 @@ from skyband.bench.real import VARIABLE, find
 from skyband.bench.runner import WrongAnswer
 from skyband.ranges import workload as ranges
 
-SETTING = Setting(60, 20, n_objects=15, n_warm=4, batch=10)
+SETTING = RangesSetting(60, 20, n_objects=15, n_warm=4, batch=10)
 ALL = (UNICAST, DENSE, SPARSE, loosened(DENSE, 1.0), loosened(SPARSE, 1.0), RELAX)
 
 
@@ -41,7 +41,7 @@ def trial_of(approach: Approach, world: World, k: int, n: int = 24) -> Trial:
     return trial
 
 
-def rows_of(setting: Setting, k: int, approaches: tuple[Approach, ...] = ALL) -> dict[str, Row]:
+def rows_of(setting: RangesSetting, k: int, approaches: tuple[Approach, ...] = ALL) -> dict[str, Row]:
     world = make_world(setting)
     rows = contest(world, Crowd(plant(world), k), approaches, setting, "here")
     return {row["algorithm"]: row for row in rows}

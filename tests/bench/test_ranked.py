@@ -8,18 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from skyband.bench import BENCHMARKS, Row, ranked_contest, ranked_data, ranked_entrant
-from skyband.bench.ranked_contest import (
-    Effort,
-    check,
-    contest,
-    duel,
-    leaves,
-    n_events,
-    tree_of,
-    updates,
-    work,
-)
-from skyband.bench.ranked_data import Data, about, invented, short, sparse, subset, with_budgets, zipfian
+from skyband.bench.ranked_contest import RankedEffort, check, contest, duel, leaves, n_events, tree_of, updates, work
+from skyband.bench.ranked_data import RankedData, about, invented, short, sparse, subset, with_budgets, zipfian
 from skyband.bench.ranked_entrant import (
     BUDGETED,
     DYNAMIC,
@@ -31,9 +21,9 @@ from skyband.bench.ranked_entrant import (
     SOPT,
     TIERS,
     TIERS_DYNAMIC,
-    Built,
-    Entrant,
-    Scan,
+    BuiltEntrant,
+    IndexEntrant,
+    IndexScan,
     build,
     replaced,
 )
@@ -45,15 +35,15 @@ from skyband.ranked.kernels.interval_scan import BestSlots, Events
 from skyband.ranked.matcher import Matcher
 from skyband.ranked.rows import UNLIMITED
 
-QUICK = Effort(1, 4, 0.01)
-INTERSECT = Entrant("intersect", "sopt", exact="intersect")
+QUICK = RankedEffort(1, 4, 0.01)
+INTERSECT = IndexEntrant("intersect", "sopt", exact="intersect")
 
 
 def silent(said: str) -> None:
     """Where progress is not looked at."""
 
 
-def data_sets() -> list[Data]:
+def data_sets() -> list[RankedData]:
     return [
         zipfian(150, 1, 20),
         zipfian(90, 3, 20),
@@ -65,9 +55,9 @@ def data_sets() -> list[Data]:
 
 @pytest.mark.parametrize("rule", [RELAXED, EXACT], ids=["relaxed", "exact"])
 @pytest.mark.parametrize("entrant", [*INDEXES, INTERSECT], ids=lambda entrant: entrant.label)
-def test_all_indexes_and_scan_give_the_same_answers(entrant: Entrant, rule: Rule) -> None:
+def test_all_indexes_and_scan_give_the_same_answers(entrant: IndexEntrant, rule: Rule) -> None:
     for data in data_sets():
-        check(build(entrant, rule, data).matcher, Scan(rule, data), data, 7, data.label)
+        check(build(entrant, rule, data).matcher, IndexScan(rule, data), data, 7, data.label)
 
 
 def test_budgets_that_are_used_up_are_not_matched() -> None:
@@ -75,20 +65,20 @@ def test_budgets_that_are_used_up_are_not_matched() -> None:
     spent = data._replace(rows=with_budgets(data.rows))
     assert 0 < (spent.rows.budget == 0).sum() < 50
     assert (data.rows.budget == UNLIMITED).all()
-    check(build(BUDGETED, RELAXED, data).matcher, Scan(RELAXED, spent), data, 7, "budgeted")
+    check(build(BUDGETED, RELAXED, data).matcher, IndexScan(RELAXED, spent), data, 7, "budgeted")
 
 
 @pytest.mark.parametrize("dims", [1, 2])
 def test_tiers_give_the_same_answers(dims: int) -> None:
     data = zipfian(150, dims, 20)
     built = build(TIERS, RELAXED, data)
-    check(built.matcher, Scan(RELAXED, data), data, 7, "tiers")
+    check(built.matcher, IndexScan(RELAXED, data), data, 7, "tiers")
     assert built.n_bytes > 0
 
 
 @pytest.mark.parametrize("entrant", [DYNAMIC, TIERS_DYNAMIC], ids=lambda entrant: entrant.label)
 def test_the_dynamic_form_is_a_tenth_replaced_with_merges_as_they_come(
-    entrant: Entrant, monkeypatch: pytest.MonkeyPatch
+    entrant: IndexEntrant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ranked_entrant, "DELTA", 8)
     data = zipfian(150, 2, 20)
@@ -99,18 +89,18 @@ def test_the_dynamic_form_is_a_tenth_replaced_with_merges_as_they_come(
     matcher.check()
     asks = np.arange(150)
     asks[replaced(150)[:15]] += 1
-    check(matcher, Scan(RELAXED, data._replace(rows=subset(data.rows, asks % 150))), data, 7, "dynamic")
+    check(matcher, IndexScan(RELAXED, data._replace(rows=subset(data.rows, asks % 150))), data, 7, "dynamic")
 
 
 def test_other_answers_are_not_timed() -> None:
     data = zipfian(60, 1, 20)
     other = data._replace(rows=subset(data.rows, np.arange(59, -1, -1)))
     with pytest.raises(WrongAnswer, match="differ"):
-        check(build(SOPT, RELAXED, data).matcher, Scan(RELAXED, other), data, 5, "here")
+        check(build(SOPT, RELAXED, data).matcher, IndexScan(RELAXED, other), data, 5, "here")
 
 
 @pytest.mark.parametrize("entrant", INDEXES, ids=lambda entrant: entrant.label)
-def test_one_dimension_takes_k_accesses_and_what_was_just_missed(entrant: Entrant) -> None:
+def test_one_dimension_takes_k_accesses_and_what_was_just_missed(entrant: IndexEntrant) -> None:
     data = zipfian(300, 1, 20)
     lo, hi, points = data.rows.lo, data.rows.hi, data.points
     assert ((lo <= points) & (points <= hi)).sum(axis=1).min() >= 5
@@ -158,10 +148,10 @@ def test_updates_end_when_patience_does() -> None:
     assert updates(build(SOPT, RELAXED, data), data, 0.0)["updated"] == 3
 
 
-class Slow(Scan):
+class Slow(IndexScan):
     """Brute force that has no time for more than a handful of events; `asked` are the numbers of events."""
 
-    def __init__(self, rule: Rule, data: Data) -> None:
+    def __init__(self, rule: Rule, data: RankedData) -> None:
         super().__init__(rule, data)
         self.asked: list[int] = []
 
@@ -173,24 +163,24 @@ class Slow(Scan):
 def test_a_slow_index_is_asked_for_a_handful_of_events(monkeypatch: pytest.MonkeyPatch) -> None:
     data = zipfian(60, 1, 40)
     slow = Slow(RELAXED, data)
-    quick = Built(SCAN, Scan(RELAXED, data), 0.0, 0.0)
+    quick = BuiltEntrant(SCAN, IndexScan(RELAXED, data), 0.0, 0.0)
     monkeypatch.setattr(ranked_contest, "n_events", lambda matcher, *rest: 5 if matcher is slow else 30)
-    latencies, n, measures = duel(Built(SCAN, slow, 0.0, 0.0), quick, data, 3, Effort(3, 40, 1.0))
+    latencies, n, measures = duel(BuiltEntrant(SCAN, slow, 0.0, 0.0), quick, data, 3, RankedEffort(3, 40, 1.0))
     assert slow.asked == [5, 5]
     assert (len(latencies), n) == (3, 30)
     assert measures["ratio"] > 0
     slow.asked.clear()
-    latencies, n, _ = duel(quick, Built(SCAN, slow, 0.0, 0.0), data, 3, Effort(3, 40, 1.0))
+    latencies, n, _ = duel(quick, BuiltEntrant(SCAN, slow, 0.0, 0.0), data, 3, RankedEffort(3, 40, 1.0))
     assert (len(latencies), n) == (1, 5)
     assert set(slow.asked) == {5}
 
 
 def test_no_more_events_are_timed_than_there_is_patience_for() -> None:
     data = zipfian(60, 1, 40)
-    scan = Scan(RELAXED, data)
-    assert n_events(scan, data, 3, Effort(3, 40, 0.0)) == ranked_contest.LEAST
-    assert n_events(scan, data, 3, Effort(3, 40, 1e6)) == 40
-    assert n_events(scan, data, 3, Effort(3, 2, 0.0)) == 2
+    scan = IndexScan(RELAXED, data)
+    assert n_events(scan, data, 3, RankedEffort(3, 40, 0.0)) == ranked_contest.LEAST
+    assert n_events(scan, data, 3, RankedEffort(3, 40, 1e6)) == 40
+    assert n_events(scan, data, 3, RankedEffort(3, 2, 0.0)) == 2
 
 
 def test_an_entrant_without_time_left_is_not_timed() -> None:

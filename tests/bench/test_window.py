@@ -13,7 +13,7 @@ from skyband.bench import BENCHMARKS, Row, real, window_contest, window_run
 from skyband.bench.row import average
 from skyband.bench.runner import WrongAnswer
 from skyband.bench.suite import window
-from skyband.bench.window_run import Group, Scale, Setting, setting_of
+from skyband.bench.window_run import Group, WindowScale, WindowSetting, setting_of
 from skyband.topk.chance import chance
 from skyband.workload.clock import MINUTE
 
@@ -31,7 +31,7 @@ def by(rows: list[Row], measure: str, *parameters: str) -> dict[tuple[object, ..
 def test_the_full_scale_is_table_1() -> None:
     scale = window_run.SCALES["full"]
     setting = setting_of(scale, "uniform", scale.window)
-    assert setting == Setting("uniform", 1000, 40, 1_000_000, 400, 1000)
+    assert setting == WindowSetting("uniform", 1000, 40, 1_000_000, 400, 1000)
     assert (setting.n_live, scale.k, scale.b, scale.threshold) == (40_000, 9, 2000, 0.09)
     assert scale.rates == (250, 500, 1000, 2000, 4000)
     assert scale.thresholds == (0.03, 0.06, 0.09, 0.12, 0.15)
@@ -84,7 +84,7 @@ def test_figure_18_counts_updates_of_both_algorithms(runs: dict[str, list[Row]])
 
 
 def test_figures_are_counted_as_the_oracle_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    setting = Setting("clustered", 5, 4, 120, 3, 10)
+    setting = WindowSetting("clustered", 5, 4, 120, 3, 10)
     groups = [Group(1), Group(4), Group(threshold=0.4)]
     measures = [row["measures"] for row in window_run.run(setting, groups, "c")]
     monkeypatch.setattr(window_run, "ENGINE", "oracle")
@@ -93,7 +93,7 @@ def test_figures_are_counted_as_the_oracle_counts(monkeypatch: pytest.MonkeyPatc
 
 def test_a_ledger_is_what_single_publications_say() -> None:
     """Deliveries and k-th scores from scratch: each publication by itself, distances by numpy."""
-    setting, k = Setting("uniform", 5, 4, 120, 3, 10), 4
+    setting, k = WindowSetting("uniform", 5, 4, 120, 3, 10), 4
     (row,) = window_run.run(setting, [Group(k)], "c")
     asked = np.array(setting.subscriptions([Group(k)])["point"].to_pylist())
     batches = setting.publications()
@@ -132,7 +132,7 @@ def test_theory_agrees_with_what_is_counted_and_nearly_with_the_paper() -> None:
 @pytest.mark.jit_only
 def test_table_1_scaled_down_agrees_with_theory() -> None:
     n_live, k = 2000, 9
-    setting = Setting("uniform", 100, 20, 40_000, 200, 500)
+    setting = WindowSetting("uniform", 100, 20, 40_000, 200, 500)
     (row,) = window_run.run(setting, [Group(k)], "c")
     found = row["measures"]
     random = np.random.default_rng(0)
@@ -145,7 +145,7 @@ def test_table_1_scaled_down_agrees_with_theory() -> None:
 
 @pytest.mark.jit_only
 def test_a_top_adapts_to_the_rate_and_a_threshold_does_not() -> None:
-    scale = Scale(n_subscriptions=200, rate=100, minutes=200, batch=500)
+    scale = WindowScale(n_subscriptions=200, rate=100, minutes=200, batch=500)
     groups = [Group(9), Group(threshold=0.2)]
     rows = [window_run.run(setting_of(scale, "uniform", 10, rate), groups, "c") for rate in (50, 200)]
     (few, matched), (many, more_matched) = [[row["measures"] for row in pair] for pair in rows]
@@ -186,7 +186,7 @@ def test_a_column_that_never_changes_is_zero(tmp_path: Path) -> None:
 def test_real_data_runs_where_it_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     readings(tmp_path)
     monkeypatch.setenv(real.VARIABLE, str(tmp_path))
-    setting = Setting("real", 5, 4, 100, 3, 10)
+    setting = WindowSetting("real", 5, 4, 100, 3, 10)
     (row,) = window_run.run(setting, [Group(2)], "c")
     assert row["skipped"] is None
     assert row["measures"]["deliveries"] > 2
@@ -235,7 +235,7 @@ def test_every_engine_is_measured_beside_scan(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_an_engine_that_would_take_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = tuple(window_contest.Step(n, 0, 2) for n in (2, 3, 4))
+    steps = tuple(window_contest.SweepStep(n, 0, 2) for n in (2, 3, 4))
     plan = window.PLANS["toy"]._replace(steps=steps, indexes=(), data=("uniform",), budget=0.0, patience=0.0)
     monkeypatch.setitem(window.PLANS, "toy", plan)
     rows = BENCHMARKS["window"].run("toy", quiet)

@@ -11,7 +11,7 @@ from skyband.contract import AnyEngine
 from skyband.contract.tops import Id
 from skyband.covering.proxies import Moved, ProxyCover, ProxySet
 from skyband.covering.region import (
-    BoxShapes,
+    Box,
     Kind,
     Regions,
     contains,
@@ -39,7 +39,7 @@ MIXTURES: dict[str, list[Kind]] = {
 class Twin:
     """All regions in a dictionary, in order of arrival."""
 
-    def __init__(self, domain: BoxShapes | None) -> None:
+    def __init__(self, domain: Box | None) -> None:
         self.domain = domain
         self.regions: dict[Id, Regions] = {}
 
@@ -79,9 +79,7 @@ def draw_thresholds(kinds: npt.NDArray[np.int8], random: np.random.Generator) ->
 class Pair:
     """A proxy set and its twin, given the same to do."""
 
-    def __init__(
-        self, kinds: list[Kind], seed: int, dims: int, domain: BoxShapes | None = None, exact: bool = True
-    ) -> None:
+    def __init__(self, kinds: list[Kind], seed: int, dims: int, domain: Box | None = None, exact: bool = True) -> None:
         self.kinds, self.dims, self.exact = kinds, dims, exact
         self.random = np.random.default_rng(seed)
         self.proxies, self.twin = ProxySet(dims, domain), Twin(domain)
@@ -159,7 +157,7 @@ def test_random_actions(mixture: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_random_actions_in_a_domain(seed: int) -> None:
     """Tests of clipped shapes differ in how close they are, so the uncovered ones may depend on the order of events."""
-    domain = BoxShapes(np.full(2, -2.0), np.full(2, 3.0))
+    domain = Box(np.full(2, -2.0), np.full(2, 3.0))
     Pair(FLAT, seed, 2, domain, exact=False).run(60)
     Pair([Kind.BOX, Kind.RANGE], seed, 2, domain).run(60)
 
@@ -170,7 +168,7 @@ def test_roots_stand_for_all(seed: int) -> None:
     random = np.random.default_rng(seed)
     n = 60
     points, limits = random.random((n, 2)), random.random(n) / 2
-    domain = BoxShapes(np.zeros(2), np.ones(2))
+    domain = Box(np.zeros(2), np.ones(2))
     proxies = ProxySet(2, domain)
     covers = proxies.add([str(i) for i in range(n)], make_regions(Kind.BALL, points, 1.0, limits))
     for _ in range(20):
@@ -228,7 +226,7 @@ def test_the_earlier_of_equal_ones_stays() -> None:
 
 def test_children_of_a_covered_one_are_handed_on_if_the_test_holds() -> None:
     """A ball in a half-space in a ball: clipped by the domain, the two balls may not be seen as nested."""
-    domain = BoxShapes(np.zeros(2), np.ones(2))
+    domain = Box(np.zeros(2), np.ones(2))
     proxies = ProxySet(2, domain)
     half = make_regions(Kind.HALF_SPACE, [[1.0, 1.0]], 1.0, [1.6])
     proxies.add(["ball"], make_regions(Kind.BALL, [[1.7, 1.7]], 1.0, [0.75]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skyband.covering.region import (
-    BoxShapes,
+    Box,
     Kind,
     Regions,
     bounding_boxes,
@@ -64,17 +64,17 @@ def draw_numbers(style: str, random: np.random.Generator, n: int, dims: int) -> 
     return {"spread": spread, "huge": spread * 1e150, "tiny": spread * 1e-160, "far": 1e8 + spread}[style]
 
 
-def draw_domain(name: str, style: str, dims: int) -> BoxShapes | None:
+def draw_domain(name: str, style: str, dims: int) -> Box | None:
     unit = {"spread": 1.0, "few": 2.0, "huge": 1e150, "tiny": 1e-160, "far": 2.0}[style]
     middle = np.full(dims, 1e8 if style == "far" else 0.0)
     if name == "whole":
         return None
     if name == "half-open":
-        return BoxShapes(middle - unit, np.full(dims, np.inf))
+        return Box(middle - unit, np.full(dims, np.inf))
     low, high = middle - unit, middle + unit
     if name == "flat":
         high[0] = low[0]
-    return BoxShapes(low, high)
+    return Box(low, high)
 
 
 def draw(kind: Kind, style: str, random: np.random.Generator, n: int, dims: int) -> Regions:
@@ -101,13 +101,13 @@ def units(vectors: Floats) -> Floats:
 
 
 def pool(
-    regions: Regions, row: int, domain: BoxShapes | None, random: np.random.Generator, aim: Floats | None = None
+    regions: Regions, row: int, domain: Box | None, random: np.random.Generator, aim: Floats | None = None
 ) -> Floats:
     """Points of the domain in, around and at the border of a region, also where it reaches farthest along a vector."""
     dims = regions.points.shape[1]
     around = bounding_boxes(take(regions, np.array([row])), domain)
     if is_empty(around)[0]:
-        around = BoxShapes(*(side[None] for side in domain or whole_space(dims)))
+        around = Box(*(side[None] for side in domain or whole_space(dims)))
     point, limit = regions.points[row], regions.thresholds[row]
     reach = 1.0 + np.abs(point).max()
     lo, hi = np.maximum(around.lo[0], -2 * reach), np.minimum(around.hi[0], 2 * reach)
@@ -140,7 +140,7 @@ def values(ordinals: Int64s) -> Floats:
     return np.where(ordinals < 0, np.int64(-(2**63)) - ordinals, ordinals).view(np.float64)
 
 
-def least_covering(outer: Regions, inner: Regions, domain: BoxShapes | None) -> Floats:
+def least_covering(outer: Regions, inner: Regions, domain: Box | None) -> Floats:
     """For each pair of rows the most demanding threshold of the outer one that is still said to cover; inf for none."""
     n = len(outer.kinds)
     rows = np.arange(n)
@@ -156,7 +156,7 @@ def least_covering(outer: Regions, inner: Regions, domain: BoxShapes | None) -> 
     return np.where(found, sign * values(high), np.nan)
 
 
-def assert_sound(outer: Regions, inner: Regions, domain: BoxShapes | None, random: np.random.Generator) -> int:
+def assert_sound(outer: Regions, inner: Regions, domain: Box | None, random: np.random.Generator) -> int:
     rows = np.arange(len(outer.kinds))
     claimed = np.flatnonzero(contains(outer, rows, inner, rows, domain))
     for row in claimed.tolist():
@@ -249,7 +249,7 @@ def test_sums_over_balls_and_boxes_are_tight(dims: int) -> None:
     np.testing.assert_allclose(least_covering(half, make_regions(Kind.BOX, c, w_inner, r), None), box_least, atol=1e-11)
 
 
-def vertices(w: Floats, t: float, domain: BoxShapes) -> Floats:
+def vertices(w: Floats, t: float, domain: Box) -> Floats:
     """The corners of a half-space's part in a box, by looking at every corner and edge of the box."""
     corners = np.array(list(product(*zip(domain.lo, domain.hi, strict=True))))
     found = [corner for corner in corners if corner @ w >= t]
@@ -266,7 +266,7 @@ def vertices(w: Floats, t: float, domain: BoxShapes) -> Floats:
 @pytest.mark.parametrize("dims", [1, 2, 3, 5])
 def test_half_spaces_in_a_box_are_tight(dims: int) -> None:
     random = np.random.default_rng(dims)
-    domain = BoxShapes(np.full(dims, -1.0), np.full(dims, 2.0))
+    domain = Box(np.full(dims, -1.0), np.full(dims, 2.0))
     w1, w2 = random.integers(-3, 4, (25, dims)) + 0.25, random.integers(-3, 4, (25, dims)) * 1.0
     inner = make_regions(Kind.HALF_SPACE, w2, 1.0, random.integers(-4, 5, 25) + 0.5)
     found = least_covering(make_regions(Kind.HALF_SPACE, w1, 1.0, 0.0), inner, domain)
@@ -282,7 +282,7 @@ def test_half_spaces_in_a_box_are_tight(dims: int) -> None:
 
 def test_half_spaces_in_a_half_open_domain() -> None:
     """With attributes from zero up, the least of w1·x where w2·x >= t is the smallest ratio times t."""
-    domain = BoxShapes(np.zeros(3), np.full(3, np.inf))
+    domain = Box(np.zeros(3), np.full(3, np.inf))
     w1, w2 = np.array([[2.0, 3.0, 5.0]]), np.array([[1.0, 2.0, 1.0]])
     found = least_covering(
         make_regions(Kind.HALF_SPACE, w1, 1.0, 0.0), make_regions(Kind.HALF_SPACE, w2, 1.0, 4.0), domain
@@ -290,7 +290,7 @@ def test_half_spaces_in_a_half_open_domain() -> None:
     assert found[0] == pytest.approx(6.0, rel=1e-11)
 
 
-def claim(outer: Regions, inner: Regions, domain: BoxShapes | None = None) -> bool:
+def claim(outer: Regions, inner: Regions, domain: Box | None = None) -> bool:
     return bool(contains(outer, np.array([0]), inner, np.array([0]), domain)[0])
 
 
@@ -338,14 +338,14 @@ def test_parallel_weights() -> None:
     # The sums round differently, without limit as attributes grow: only a domain makes it certain.
     thrice = one(Kind.HALF_SPACE, [3.0, 9.0], 6.1)
     assert not claim(half, thrice)
-    assert claim(half, thrice, BoxShapes(np.full(2, -1e3), np.full(2, 1e3)))
+    assert claim(half, thrice, Box(np.full(2, -1e3), np.full(2, 1e3)))
     assert claim(one(Kind.CONE, [1.0, 3.0], 0.2), one(Kind.CONE, [2.0, 6.0], 0.2))
     assert not claim(one(Kind.CONE, [1.0, 3.0], 0.2), one(Kind.CONE, [2.0, 6.5], 0.9))
     assert not claim(one(Kind.HALF_SPACE, [1e-300, 1e300], 1.0), one(Kind.HALF_SPACE, [0.0, 2.0**-100], 1.0))
 
 
 def test_only_the_part_in_the_domain_counts() -> None:
-    domain = BoxShapes(np.zeros(2), np.ones(2))
+    domain = Box(np.zeros(2), np.ones(2))
     ball = one(Kind.BALL, [0.5, 0.5], 0.75)
     for inner in [one(kind, [3.0, 2.0], float(t)) for kind, t in zip(SCORED, (9.0, 9.0, -9.0, -0.9), strict=True)]:
         assert claim(ball, inner, domain)

@@ -21,7 +21,7 @@ from skyband.workload import Workload
 NOT_EACH = ("bytes.publications", "bytes.objects", "bytes.vocabulary")
 
 
-class Case(NamedTuple):
+class SizedWorkload(NamedTuple):
     """A workload with its size left open: `options` is given numbers of subscriptions and of publications.
 
     The first `n_live` publications, a full window or the objects, are published before the clock starts, and `n_extra`
@@ -57,7 +57,7 @@ class Case(NamedTuple):
         return skyband.open(self.family, engine, window=window, **self.engine_options)
 
 
-def window_case(data: Any, n_live: int) -> Case:
+def window_case(data: Any, n_live: int) -> SizedWorkload:
     """Table 1 of the top-k/w paper with a count window."""
 
     def options(n_subscriptions: int, n_publications: int) -> window.Options:
@@ -65,10 +65,10 @@ def window_case(data: Any, n_live: int) -> Case:
             n_subscriptions=n_subscriptions, n_publications=n_publications, window_n=n_live, data=data
         )
 
-    return Case("window", f"window {data}", window.generate, options, n_live, window=True)
+    return SizedWorkload("window", f"window {data}", window.generate, options, n_live, window=True)
 
 
-def steady_case(n_live: int) -> Case:
+def steady_case(n_live: int) -> SizedWorkload:
     """A short window that has slid on five times its length: by then as many rows run short as ever will.
 
     Measured at k = 9 and a window of 1,000, refills score about 15 % as many publications as arrivals do by batch.
@@ -76,7 +76,7 @@ def steady_case(n_live: int) -> Case:
     return window_case("uniform", n_live)._replace(label="window steady", n_extra=5 * n_live)
 
 
-def geotext_case(n_live: int, vocabulary: int) -> Case:
+def geotext_case(n_live: int, vocabulary: int) -> SizedWorkload:
     """The tweets of the Skype paper; 0 takes their own vocabulary."""
 
     def options(n_subscriptions: int, n_publications: int) -> geotext.Options:
@@ -84,25 +84,25 @@ def geotext_case(n_live: int, vocabulary: int) -> Case:
             n_subscriptions=n_subscriptions, n_publications=n_publications, window_n=n_live, vocabulary=vocabulary
         )
 
-    return Case("geotext", "geotext", geotext.generate, options, n_live, window=True)
+    return SizedWorkload("geotext", "geotext", geotext.generate, options, n_live, window=True)
 
 
-def ranges_case(n_objects: int) -> Case:
+def ranges_case(n_objects: int) -> SizedWorkload:
     """Section V of the range top-k paper."""
 
     def options(n_subscriptions: int, n_publications: int) -> ranges.Options:
         return ranges.Options(n_subscriptions=n_subscriptions, n_objects=n_objects, n_events=n_publications - n_objects)
 
-    return Case("ranges", "ranges", ranges.generate, options, n_objects)
+    return SizedWorkload("ranges", "ranges", ranges.generate, options, n_objects)
 
 
-def ranked_case() -> Case:
+def ranked_case() -> SizedWorkload:
     """Table 1 of the ranked publish/subscribe paper, in one dimension."""
 
     def options(n_subscriptions: int, n_publications: int) -> ranked.Options:
         return ranked.Options(n_subscriptions=n_subscriptions, n_publications=n_publications)
 
-    return Case("ranked", "ranked", ranked.generate, options, 0, engine_options={"k": 20})
+    return SizedWorkload("ranked", "ranked", ranked.generate, options, 0, engine_options={"k": 20})
 
 
 def fill(engine: AnyEngine, subscriptions: pa.Table, publications: pa.Table, batch: int) -> None:
@@ -113,7 +113,7 @@ def fill(engine: AnyEngine, subscriptions: pa.Table, publications: pa.Table, bat
         engine.publish(piece)
 
 
-def check_tops(case: Case, engine: AnyEngine, subscriptions: pa.Table, published: pa.Table) -> None:
+def check_tops(case: SizedWorkload, engine: AnyEngine, subscriptions: pa.Table, published: pa.Table) -> None:
     """Compare the tops of these subscriptions with those of a fresh engine that is asked afterwards."""
     fresh = case.open(engine.name)
     for piece in pieces(published, 10_000):
@@ -122,7 +122,7 @@ def check_tops(case: Case, engine: AnyEngine, subscriptions: pa.Table, published
     require_equal(engine.top(subscriptions["id"].combine_chunks()), fresh.top(), case.label)
 
 
-def duel(case: Case, engines: Sequence[str], n_subscriptions: int, batch: int, n_rounds: int) -> list[Row]:
+def duel(case: SizedWorkload, engines: Sequence[str], n_subscriptions: int, batch: int, n_rounds: int) -> list[Row]:
     """Engines side by side: every change compared in a first run, times taken in a second."""
     made = case.generate(n_subscriptions, batch * (n_rounds + 1))
     live, later = made.publications.slice(0, case.n_before), made.publications.slice(case.n_before)

@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skyband.bench.covering_data import Data, Scan, Setting, covers, draw, lengths_of, n_probes, on_curve, queries
+from skyband.bench.covering_data import (
+    CoveringData,
+    CoveringSetting,
+    CoverScan,
+    covers,
+    draw,
+    lengths_of,
+    n_probes,
+    on_curve,
+    queries,
+)
 from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured, skipped
 from skyband.bench.runner import WrongAnswer, short_of_memory, time_in_turn
@@ -31,7 +41,7 @@ COPIES = 10
 QUICK = 20_000_000
 
 
-class Effort(NamedTuple):
+class CoveringEffort(NamedTuple):
     """How much is measured: queries, rounds, updates, and seconds that a round of scans may take.
 
     Of the paper's search, `most` probes may be needed for a query, and `in_all` for a round; `coverages` are the shares
@@ -54,17 +64,17 @@ class Laid(NamedTuple):
     costs: dict[str, float]
 
 
-class Built(NamedTuple):
+class BuiltCurves(NamedTuple):
     """Subscriptions on both curves, the queries, and what exact search finds for each."""
 
-    data: Data
+    data: CoveringData
     hilbert: Laid
     z: Laid
     asked: Floats
     found: Int64s
 
 
-def compare(setting: Setting, effort: Effort, progress: Progress) -> Iterator[Row]:
+def compare(setting: CoveringSetting, effort: CoveringEffort, progress: Progress) -> Iterator[Row]:
     """A row for each search, or one that says why there are none."""
     reason = short_of_memory(setting.n * 2 * setting.attributes * 8 * COPIES)
     if reason is not None:
@@ -83,18 +93,18 @@ def compare(setting: Setting, effort: Effort, progress: Progress) -> Iterator[Ro
         else:
             yield skipped(setting.label, label, setting.parameters, reason)
     yield _row(built, Jumps.name, first, Jumps(built.z.roots), everything, effort)
-    scan = Scan(built.data.points)
+    scan = CoverScan(built.data.points)
     yield _row(built, SCAN, first, scan, scanned(scan, built.asked, effort), effort)
 
 
-def build(setting: Setting, effort: Effort) -> Built:
+def build(setting: CoveringSetting, effort: CoveringEffort) -> BuiltCurves:
     """Lay the curves, draw the queries, and make sure that the exact searches say what a scan says."""
     data = draw(setting, effort.n_queries)
     hilbert, z = lay(data, True), lay(data, False)
     asked = queries(data, z.roots)
-    built = Built(data, hilbert, z, asked, Corners(hilbert.roots).find(asked))
+    built = BuiltCurves(data, hilbert, z, asked, Corners(hilbert.roots).find(asked))
     check(built, Jumps(z.roots).find(asked), np.arange(len(asked)))
-    scan = Scan(data.points)
+    scan = CoverScan(data.points)
     some = scanned(scan, asked, effort)
     check(built, scan.find(asked[some]), some)
     for laid in (hilbert, z):
@@ -102,7 +112,7 @@ def build(setting: Setting, effort: Effort) -> Built:
     return built
 
 
-def lay(data: Data, hilbert: bool) -> Laid:
+def lay(data: CoveringData, hilbert: bool) -> Laid:
     """Lay a curve through the subscriptions."""
     # Compiled before it is timed.
     on_curve(draw(data.setting._replace(n=20), 0), hilbert)
@@ -112,7 +122,7 @@ def lay(data: Data, hilbert: bool) -> Laid:
     return Laid(roots, {"build_s": spent, "bytes": n_bytes / max(data.setting.n, 1)})
 
 
-def check(built: Built, found: Int64s, chosen: Int64s, exact: bool = True) -> None:
+def check(built: BuiltCurves, found: Int64s, chosen: Int64s, exact: bool = True) -> None:
     """Raise `WrongAnswer` unless what was found covers its query, and exact searches found what there is."""
     points, asked = built.data.points, built.asked[chosen]
     wrong = (found != NONE) & ~covers(points, found, asked)
@@ -122,7 +132,7 @@ def check(built: Built, found: Int64s, chosen: Int64s, exact: bool = True) -> No
         raise WrongAnswer(f"{built.data.setting.label}: {int(wrong.sum())} of {len(found)} answers are wrong.")
 
 
-def feasible(built: Built, coverage: float, effort: Effort) -> tuple[Int64s, str | None]:
+def feasible(built: BuiltCurves, coverage: float, effort: CoveringEffort) -> tuple[Int64s, str | None]:
     """Queries that the paper's search can answer, as many as probes allow in all; or why there are too few of them."""
     needed = np.array([n_probes(sides, coverage) for sides in lengths_of(built.asked, built.z.roots)], np.float64)
     chosen = np.flatnonzero(needed <= effort.most)
@@ -138,7 +148,7 @@ def feasible(built: Built, coverage: float, effort: Effort) -> tuple[Int64s, str
     return chosen[affordable], None
 
 
-def scanned(scan: Scan, asked: Floats, effort: Effort) -> Int64s:
+def scanned(scan: CoverScan, asked: Floats, effort: CoveringEffort) -> Int64s:
     """Queries of a round of scans, from easy to hard."""
     start = time.perf_counter()
     scan.find(asked[:2])
@@ -164,7 +174,9 @@ def updates(roots: Roots, points: Floats, first_slot: int) -> dict[str, float]:
     return rates
 
 
-def _row(built: Built, label: str, first: Corners, other: Search | Scan, chosen: Int64s, effort: Effort) -> Row:
+def _row(
+    built: BuiltCurves, label: str, first: Corners, other: Search | CoverScan, chosen: Int64s, effort: CoveringEffort
+) -> Row:
     asked, n = built.asked[chosen], len(chosen)
     before = _cost(other)
     found = other.find(asked)
@@ -184,7 +196,7 @@ def _row(built: Built, label: str, first: Corners, other: Search | Scan, chosen:
         "covered": float(exact.mean()),
         "found": float((found != NONE).mean()),
     }
-    if isinstance(other, Scan):
+    if isinstance(other, CoverScan):
         measures["bytes"] = other.n_bytes / len(built.data.points)
     else:
         measures |= built.hilbert.costs if other is first else built.z.costs
@@ -192,15 +204,15 @@ def _row(built: Built, label: str, first: Corners, other: Search | Scan, chosen:
     return measured(built.data.setting.label, label, given, taken["own batch"], n, measures)
 
 
-def _cost(search: Search | Scan) -> int:
+def _cost(search: Search | CoverScan) -> int:
     return search.cost if isinstance(search, Search) else 0
 
 
-def _calls(name: str, search: Search | Scan, asked: Floats) -> dict[str, Callable[[int], Any]]:
+def _calls(name: str, search: Search | CoverScan, asked: Floats) -> dict[str, Callable[[int], Any]]:
     singles = [asked[i : i + 1] for i in range(len(asked))]
     return {f"{name} batch": lambda turn: search.find(asked), f"{name} singly": partial(_one_by_one, search, singles)}
 
 
-def _one_by_one(search: Search | Scan, singles: Sequence[Floats], turn: int) -> None:
+def _one_by_one(search: Search | CoverScan, singles: Sequence[Floats], turn: int) -> None:
     for single in singles:
         search.find(single)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skyband.bench.covering_data import Setting, draw, on_curve, queries
+from skyband.bench.covering_data import CoveringSetting, draw, on_curve, queries
 from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured
 from skyband.bench.runner import Taken, WrongAnswer, race, time_in_turn
@@ -38,7 +38,7 @@ OF_SIDE_1 = {(0, 2), (1, 0), (2, 0), (0, 0)}
 class Orders(NamedTuple):
     """The data, queries and rounds; and the most subscriptions that are searched in their order of arrival."""
 
-    setting: Setting
+    setting: CoveringSetting
     n_queries: int
     n_rounds: int
     most: int = 100_000
@@ -78,7 +78,7 @@ def compare_orders(orders: Orders, progress: Progress) -> Iterator[Row]:
     yield from _rows(setting, looking, len(asked), orders.n_rounds)
 
 
-def _rows(setting: Setting, looking: dict[str, Looking], n: int, n_rounds: int) -> list[Row]:
+def _rows(setting: CoveringSetting, looking: dict[str, Looking], n: int, n_rounds: int) -> list[Row]:
     n_nodes = dict[str, float]()
     for name, each in looking.items():
         each.find(0)

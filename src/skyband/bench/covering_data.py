@@ -25,7 +25,7 @@ SEED = 1
 SMALL, LARGE = (0.01, 0.1), (0.1, 0.5)
 
 
-class Setting(NamedTuple):
+class CoveringSetting(NamedTuple):
     """How many subscriptions there are, with how many attributes, and how they lie."""
 
     n: int
@@ -58,20 +58,20 @@ class Setting(NamedTuple):
         return f"{self.n:,} {self.data} subscriptions, {self.attributes} attributes, sides {given['sides']}"
 
 
-def sized(kinds: Sequence[Setting], *ns: int) -> tuple[Setting, ...]:
+def sized(kinds: Sequence[CoveringSetting], *ns: int) -> tuple[CoveringSetting, ...]:
     """Each kind of data with each number of subscriptions."""
     return tuple(kind._replace(n=n) for n in ns for kind in kinds)
 
 
-class Data(NamedTuple):
+class CoveringData(NamedTuple):
     """Points of subscriptions, and of as many more as were asked for, drawn alike."""
 
-    setting: Setting
+    setting: CoveringSetting
     points: Floats
     others: Floats
 
 
-def draw(setting: Setting, n_others: int) -> Data:
+def draw(setting: CoveringSetting, n_others: int) -> CoveringData:
     """Subscriptions by the covering workload."""
     made = covering.subscriptions(
         covering.Options(
@@ -85,7 +85,7 @@ def draw(setting: Setting, n_others: int) -> Data:
         )
     )
     points = points_of(setting.domains, made)
-    return Data(setting, points[: setting.n], points[setting.n :])
+    return CoveringData(setting, points[: setting.n], points[setting.n :])
 
 
 def points_of(domains: tuple[Domain, ...], boxes: pa.Table) -> Floats:
@@ -94,7 +94,7 @@ def points_of(domains: tuple[Domain, ...], boxes: pa.Table) -> Floats:
     return to_points(domains, lo, hi)
 
 
-def on_curve(data: Data, hilbert: bool = False) -> Roots:
+def on_curve(data: CoveringData, hilbert: bool = False) -> Roots:
     """All subscriptions of the data as roots, in slots by their order, along the Z curve or that of Hilbert."""
     roots = Roots(data.setting.domains, data.setting.bits, hilbert)
     slots = np.arange(len(data.points))
@@ -103,7 +103,7 @@ def on_curve(data: Data, hilbert: bool = False) -> Roots:
     return roots
 
 
-def queries(data: Data, roots: Roots) -> Floats:
+def queries(data: CoveringData, roots: Roots) -> Floats:
     """The other points of the data: the first half as they are, the second half raised until nothing covers them."""
     half = len(data.others) // 2
     return np.concatenate([data.others[:half], raised(data.others[half:], roots)])
@@ -128,7 +128,7 @@ def _enlarged(points: Floats, domains: tuple[Domain, ...]) -> Floats:
     return to_points(domains, -points[:, 0::2] - 1.0, points[:, 1::2] + 1.0)
 
 
-class Scan:
+class CoverScan:
     """Brute force: every point beside the asked one, a dimension at a time among those that are left."""
 
     def __init__(self, points: Floats) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skyband.bench.covering_data import Data, Setting, covers, draw, lengths_of, n_probes, on_curve
+from skyband.bench.covering_data import CoveringData, CoveringSetting, covers, draw, lengths_of, n_probes, on_curve
 from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured
 from skyband.bench.runner import WrongAnswer, time_in_turn
@@ -60,7 +60,7 @@ class Table(NamedTuple):
     seconds: float
 
 
-def empty(data: Data) -> Roots:
+def empty(data: CoveringData) -> Roots:
     """All subscriptions as members, and no roots."""
     roots = Roots(data.setting.domains, data.setting.bits)
     roots.store(np.arange(len(data.points)), data.points)
@@ -88,10 +88,10 @@ def table_measures(table: Table, reference: Table) -> dict[str, float]:
     }
 
 
-class Hunt(NamedTuple):
+class RecallPlan(NamedTuple):
     """The data, how many queries are drawn, the ε, probes of a search, and what may be placed in how many seconds."""
 
-    setting: Setting
+    setting: CoveringSetting
     n_queries: int
     epsilons: tuple[float, ...]
     most: int
@@ -99,7 +99,7 @@ class Hunt(NamedTuple):
     budget: float
 
 
-def recall(hunt: Hunt, progress: Progress) -> Iterator[Row]:
+def recall(hunt: RecallPlan, progress: Progress) -> Iterator[Row]:
     """Exact search, and the paper's for each ε."""
     setting = hunt.setting
     progress(setting.label)
@@ -120,7 +120,7 @@ def recall(hunt: Hunt, progress: Progress) -> Iterator[Row]:
 
 
 def _row(
-    setting: Setting,
+    setting: CoveringSetting,
     exact: Search,
     search: Search,
     among_roots: Search,

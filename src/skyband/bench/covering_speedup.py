@@ -15,9 +15,9 @@ import numpy as np
 
 from skyband.bench.covering_data import (
     SEED,
-    Data,
-    Scan,
-    Setting,
+    CoveringData,
+    CoveringSetting,
+    CoverScan,
     draw,
     lengths_of,
     n_probes,
@@ -38,7 +38,7 @@ EXHAUSTIVE = "exhaustive"
 QUICK = 50_000_000
 
 
-class Case(NamedTuple):
+class RegionCase(NamedTuple):
     """Regions whose shortest side is `side`, with others up to `aspect` bits longer.
 
     The side that is `held` is the same for all aspect ratios.
@@ -59,7 +59,7 @@ class Case(NamedTuple):
         return self.side if self.held == "shortest" else self.side << self.aspect
 
 
-class Plan(NamedTuple):
+class SpeedupPlan(NamedTuple):
     """Attributes, shortest sides, aspect ratios, queries, points, the most cubes of a region, coverages, and rounds.
 
     `longest` are sides that are held in turn, so that a shortest side is halved as the aspect ratio grows by one.
@@ -79,15 +79,15 @@ class Plan(NamedTuple):
         """The bits of a universe where regions of all aspect ratios leave at least as much room as they take."""
         return side.bit_length() + max(self.aspects) + 1
 
-    def cases(self) -> Iterator[Case]:
+    def cases(self) -> Iterator[RegionCase]:
         """All that is compared: with a shortest side held, then with a longest one."""
         for side in self.sides:
-            yield from (Case(side, aspect) for aspect in self.aspects)
+            yield from (RegionCase(side, aspect) for aspect in self.aspects)
         for side in self.longest:
-            yield from (Case(side >> aspect, aspect, "longest") for aspect in self.aspects)
+            yield from (RegionCase(side >> aspect, aspect, "longest") for aspect in self.aspects)
 
 
-def speed_up(plan: Plan, case: Case, progress: Progress) -> Iterator[Row]:
+def speed_up(plan: SpeedupPlan, case: RegionCase, progress: Progress) -> Iterator[Row]:
     """Exhaustive search, ever smaller shares of the region, and the exact searches of this project.
 
     Where regions have too many cubes to search them all, no time is taken, and probes are foretold.
@@ -100,7 +100,7 @@ def speed_up(plan: Plan, case: Case, progress: Progress) -> Iterator[Row]:
         "seed": SEED,
         "held_side": case.held_side,
     } | case._asdict()
-    setting = Setting(plan.n_points, plan.attributes, sides=(0.1, 0.5), bits=bits)
+    setting = CoveringSetting(plan.n_points, plan.attributes, sides=(0.1, 0.5), bits=bits)
     asked = regions(setting, case.side, case.aspect, plan.n_queries)
     roots = on_curve(sparse(setting, asked))
     lengths = lengths_of(asked, roots)
@@ -134,7 +134,7 @@ def foretell(lengths: Int64s, coverage: float) -> dict[str, float]:
     return {"inverse": 1.0 / coverage, "fewer": n_cubes / steps, "steps": steps}
 
 
-def regions(setting: Setting, side: int, aspect: int, n: int) -> Floats:
+def regions(setting: CoveringSetting, side: int, aspect: int, n: int) -> Floats:
     """The paper's queries, drawn by their regions."""
     options = workload.Options(
         n_subscriptions=0,
@@ -148,27 +148,27 @@ def regions(setting: Setting, side: int, aspect: int, n: int) -> Floats:
     return points_of(setting.domains, workload.generate(options).publications)
 
 
-def sparse(setting: Setting, asked: Floats) -> Data:
+def sparse(setting: CoveringSetting, asked: Floats) -> CoveringData:
     """Subscriptions none of which covers a query: of twice as many, and of more if need be."""
     wanted = setting.n
     while True:
         data = draw(setting._replace(n=2 * setting.n), 0)
-        scan, left = Scan(data.points), np.ones(len(data.points), np.bool_)
+        scan, left = CoverScan(data.points), np.ones(len(data.points), np.bool_)
         for point in asked:
             left[scan.covering(point)] = False
         if left.sum() >= wanted:
-            return Data(setting, data.points[left][:wanted], data.others)
+            return CoveringData(setting, data.points[left][:wanted], data.others)
         setting = setting._replace(n=2 * setting.n)
 
 
-class Timed(NamedTuple):
+class TimedQueries(NamedTuple):
     """What all queries took in each round, and the steps of one."""
 
     taken: list[int]
     steps: float
 
 
-def _time(searches: Mapping[str, Search], asked: Floats, n_rounds: int) -> dict[str, Timed]:
+def _time(searches: Mapping[str, Search], asked: Floats, n_rounds: int) -> dict[str, TimedQueries]:
     """Searches turn and turn about; nothing may be found, and as much searched as was asked for."""
     for search in searches.values():
         # Compiled before it is timed: the smallest region of all.
@@ -185,7 +185,7 @@ def _time(searches: Mapping[str, Search], asked: Floats, n_rounds: int) -> dict[
     calls = {name: partial(_find, search, asked) for name, search in searches.items()}
     taken = time_in_turn(calls, n_rounds, n_warm=0, after=look)
     n = n_rounds * len(asked)
-    return {name: Timed(taken[name], (search.cost - before[name]) / n) for name, search in searches.items()}
+    return {name: TimedQueries(taken[name], (search.cost - before[name]) / n) for name, search in searches.items()}
 
 
 def _find(search: Search, asked: Floats, turn: int) -> Int64s:

@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from skyband.bench.machine import provenance
 from skyband.bench.row import Row
-from skyband.bench.view import Column, Plot, cells_of, draw_plot
+from skyband.bench.view import Plot, ViewColumn, cells_of, draw_plot
 
 Size = Literal["toy", "small", "full"]
 Progress = Callable[[str], None]
@@ -32,7 +32,7 @@ class Experiment(Generic[Scale, Point]):
     scales: Mapping[Size, Scale]
     sweep: Callable[[Scale], Iterable[Point]]
     measure: Callable[[Point, Progress], Iterable[Row]]
-    columns: tuple[Column, ...]
+    columns: tuple[ViewColumn, ...]
     plots: tuple[Plot, ...] = ()
     finish: Callable[[Iterable[Row]], Iterable[Row]] = iter
 

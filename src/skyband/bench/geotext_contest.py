@@ -44,7 +44,7 @@ TIMES = ("all_us", "arrival_us", "expiry_us")
 NOTED = {"row_length_tenth": 0.1, "row_length_window": 1.0}
 
 
-class Setting(NamedTuple):
+class GeotextSetting(NamedTuple):
     """What the engines of a contest are given; `n_keywords` of 0 stands for one to five.
 
     `patience` is in seconds for each warm-up.
@@ -73,7 +73,7 @@ class Setting(NamedTuple):
         return self.batch * (self.n_rounds + 1) * len(self.granularities)
 
 
-class Entrant(NamedTuple):
+class GeotextEntrant(NamedTuple):
     """An engine with its options; `shown` is what its rows say beside them."""
 
     label: str
@@ -86,19 +86,19 @@ class Entrant(NamedTuple):
         """What a row says of it."""
         return {"engine": self.engine} | self.options | self.shown
 
-    def open(self, setting: Setting) -> AnyEngine:
+    def open(self, setting: GeotextSetting) -> AnyEngine:
         """An empty engine."""
         window = Window.time(SECOND * -(-setting.n_live // setting.batch))
         return skyband.open("geotext", self.engine, window=window, **self.options)
 
 
-SCAN, SKYPE = Entrant("scan", "scan"), Entrant("skype", "skype")
+SCAN, SKYPE = GeotextEntrant("scan", "scan"), GeotextEntrant("skype", "skype")
 
 
-class Course:
+class GeotextCourse:
     """The subscriptions and messages of a contest."""
 
-    def __init__(self, setting: Setting, n_heats: int) -> None:
+    def __init__(self, setting: GeotextSetting, n_heats: int) -> None:
         """The first engine goes through all heats, so that it needs messages for each."""
         self.setting = setting
         n_later = setting.n_warm + n_heats * setting.n_measured
@@ -109,10 +109,10 @@ class Course:
         self.asked = setting.corpus.subscriptions(setting.n_subscriptions, setting.k, setting.n_keywords)
 
 
-class Runner:
+class GeotextRunner:
     """An engine on its way through the messages of a course, ready to be timed."""
 
-    def __init__(self, course: Course, entrant: Entrant) -> None:
+    def __init__(self, course: GeotextCourse, entrant: GeotextEntrant) -> None:
         setting, start = course.setting, time.perf_counter()
         self.entrant = entrant
         self.engine = entrant.open(setting)
@@ -180,7 +180,7 @@ class Runner:
         self.measures["full"] = sum(rank == setting.k for rank in tops["rank"].to_pylist()) / len(asked)
 
 
-def reading(runner: Runner) -> dict[str, float]:
+def reading(runner: GeotextRunner) -> dict[str, float]:
     """All that was counted so far, by name: the engine's counters, those of its index, and microseconds."""
     counted: dict[str, float] = dict(runner.engine.counters)
     if isinstance(runner.engine, Geotext):
@@ -191,7 +191,7 @@ def reading(runner: Runner) -> dict[str, float]:
 class Meter:
     """What calls have cost by what engines count, for each name that calls go by; the first round is left out."""
 
-    def __init__(self, runners: dict[str, Runner]) -> None:
+    def __init__(self, runners: dict[str, GeotextRunner]) -> None:
         self._runners = runners
         self._last = {id(runner): reading(runner) for runner in runners.values()}
         self._sums: dict[str, Counter[str]] = {name: Counter() for name in runners}
@@ -213,34 +213,34 @@ class Meter:
         return each | length | {f"bytes.{part}": float(n) for part, n in engine.memory().items()}
 
 
-def left_out(setting: Setting, entrants: Sequence[Entrant], label: str, reason: str) -> list[Row]:
+def left_out(setting: GeotextSetting, entrants: Sequence[GeotextEntrant], label: str, reason: str) -> list[Row]:
     """Rows that say why nothing was measured."""
     return [skipped(label, each.label, setting.parameters | each.parameters, reason) for each in entrants]
 
 
 def contest(
-    setting: Setting, entrants: Sequence[Entrant], at_once: int, label: str, progress: Progress
+    setting: GeotextSetting, entrants: Sequence[GeotextEntrant], at_once: int, label: str, progress: Progress
 ) -> Iterator[Row]:
     """The rows of all entrants, or rows that say why there are none; the first is what ratios are to."""
     if setting.corpus.missing is not None:
         yield from left_out(setting, entrants, label, setting.corpus.missing)
         return
     others = [entrants[i : i + at_once - 1] for i in range(1, len(entrants), at_once - 1)] or [()]
-    course = Course(setting, len(others))
+    course = GeotextCourse(setting, len(others))
     progress(f"{label}: {entrants[0].label}")
-    first = Runner(course, entrants[0])
+    first = GeotextRunner(course, entrants[0])
     for i, some in enumerate(others):
         runners = [first]
         for entrant in some:
             progress(f"{label}: {entrant.label}")
-            runners.append(Runner(course, entrant))
+            runners.append(GeotextRunner(course, entrant))
         # Of the first engine only what it took in the first heat is shown.
         yield from islice(_heat(setting, runners, label), len(setting.granularities) if i else 0, None)
         del runners
         gc.collect()
 
 
-def _heat(setting: Setting, runners: Sequence[Runner], label: str) -> Iterator[Row]:
+def _heat(setting: GeotextSetting, runners: Sequence[GeotextRunner], label: str) -> Iterator[Row]:
     """A row for each engine and granularity, taken turn and turn about."""
     names = {f"{runner.entrant.label} {by}": (runner, by) for runner in runners for by in setting.granularities}
     calls: dict[str, Call] = {name: partial(runner.publish, by) for name, (runner, by) in names.items()}
@@ -256,21 +256,21 @@ def _heat(setting: Setting, runners: Sequence[Runner], label: str) -> Iterator[R
         yield measured(label, runner.entrant.label, parameters, taken[name], setting.batch, found | beside)
 
 
-class Match(NamedTuple):
+class GeotextMatch(NamedTuple):
     """Engines on a setting, of which so many are in memory at a time; `spending` is that of a sweep over `x`.
 
     Where the line through the two points before it puts a setting over the free memory, rows say so.
     """
 
-    setting: Setting
-    entrants: Sequence[Entrant]
+    setting: GeotextSetting
+    entrants: Sequence[GeotextEntrant]
     at_once: int
     label: str
     x: str = ""
     spending: Spending | None = None
 
 
-def run_match(match: Match, progress: Progress) -> Iterator[Row]:
+def run_match(match: GeotextMatch, progress: Progress) -> Iterator[Row]:
     """The rows of a contest, or those that say why there are none."""
     if match.spending is None:
         yield from contest(*match[:4], progress)
@@ -285,13 +285,13 @@ def run_match(match: Match, progress: Progress) -> Iterator[Row]:
     yield from rows
 
 
-class Plan(NamedTuple):
+class GeotextPlan(NamedTuple):
     """How large a run of the family is, and who takes part with how many subscriptions.
 
     `patience` is in seconds for each warm-up, `budget` for all of an engine at one size.
     """
 
-    sizes: tuple[tuple[int, tuple[Entrant, ...]], ...]
+    sizes: tuple[tuple[int, tuple[GeotextEntrant, ...]], ...]
     n_live: int
     n_warm: int
     n_rounds: int
@@ -301,20 +301,20 @@ class Plan(NamedTuple):
     patience: float = 1e9
     budget: float = 1e9
 
-    def setting(self, n: int, **more: Any) -> Setting:
+    def setting(self, n: int, **more: Any) -> GeotextSetting:
         """What engines are given at a size."""
         corpus = Corpus("tweets", self.shrink)
-        return Setting(corpus, n, self.n_live, self.n_warm, self.batch, self.n_rounds, self.k, **more)
+        return GeotextSetting(corpus, n, self.n_live, self.n_warm, self.batch, self.n_rounds, self.k, **more)
 
-    def family_setting(self, n: int) -> Setting:
+    def family_setting(self, n: int) -> GeotextSetting:
         """What engines are given that are timed by batch and by publication."""
         return self.setting(n, granularities=("batch", "publication"), patience=self.patience)
 
 
-COMPILING = Plan((), n_live=30, n_warm=10, n_rounds=2, batch=10, shrink=10_000, k=3)
+COMPILING = GeotextPlan((), n_live=30, n_warm=10, n_rounds=2, batch=10, shrink=10_000, k=3)
 
 
-def compare_family(plan: Plan, progress: Progress) -> Iterator[Row]:
+def compare_family(plan: GeotextPlan, progress: Progress) -> Iterator[Row]:
     """All engines in memory for each number of subscriptions; those that would take too long are left out."""
     everybody = {each.label: each for _, entrants in plan.sizes for each in entrants}
     spending = {label: Spending(plan.budget) for label in everybody}
@@ -347,7 +347,7 @@ def _beside_skype(rows: list[Row]) -> list[Row]:
     return rows
 
 
-def compare_millions(point: tuple[Setting, Sequence[Entrant]], progress: Progress) -> Iterator[Row]:
+def compare_millions(point: tuple[GeotextSetting, Sequence[GeotextEntrant]], progress: Progress) -> Iterator[Row]:
     """A contest with so many engines at a time as the memory holds."""
     setting, entrants = point
     n, label = setting.n_subscriptions, f"{setting.n_subscriptions:,} subscriptions"

@@ -65,7 +65,9 @@ class Corpus(NamedTuple):
 
     def subscriptions(self, n: int, k: int, n_keywords: int = 0) -> pa.Table:
         """n subscriptions to the k best, with so many keywords each; 0 stands for one to five."""
-        collection: Collection = Made(geotext.MessageDrawer(self.options(0))) if self.data in CORPORA else self._real()
+        collection: Collection = (
+            MadeCorpus(geotext.MessageDrawer(self.options(0))) if self.data in CORPORA else self._real()
+        )
         return pa.concat_tables([_subscriptions(collection, chunk, k, n_keywords) for chunk in chunks(n)])
 
     def _real(self) -> "Real":
@@ -85,7 +87,7 @@ class Collection(Protocol):
         """Words as lists, and their weights."""
 
 
-class Made:
+class MadeCorpus:
     """A collection that is made up."""
 
     def __init__(self, source: geotext.MessageDrawer) -> None:

@@ -30,7 +30,7 @@ FILES = ("parquet", "ndjson", "csv")
 Calls = dict[str, Any]
 
 
-class Scale(NamedTuple):
+class PartsScale(NamedTuple):
     """Numbers of entries or rows, and rounds."""
 
     ns: tuple[int, ...]
@@ -47,7 +47,7 @@ def offer_all(heap: Heap, keys: Floats, k: int) -> int:
     return n
 
 
-def structures(scale: Scale, progress: Progress) -> Iterator[Row]:
+def structures(scale: PartsScale, progress: Progress) -> Iterator[Row]:
     """Every structure at every number of entries."""
     random = np.random.default_rng(0)
     for n in scale.ns:
@@ -150,7 +150,7 @@ def _require(equal: bool, what: str) -> None:
         raise WrongAnswer(f"{what}: the answers differ.")
 
 
-def readers(scale: Scale, progress: Progress) -> Iterator[Row]:
+def readers(scale: PartsScale, progress: Progress) -> Iterator[Row]:
     """Window publications from files, from Arrow and from pandas, at every number of rows."""
     for n in scale.ns:
         progress(f"{n:,} rows")

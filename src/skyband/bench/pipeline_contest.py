@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 
-from skyband.bench.pipeline_course import Bare, Course
+from skyband.bench.pipeline_course import Bare, PipelineCourse
 from skyband.bench.pipeline_flow import Flow, Ours, Told, cpu_seconds
 from skyband.bench.row import Row, measured
 from skyband.bench.runner import Call, WrongAnswer, time_in_turn
@@ -23,7 +23,9 @@ SINKS = ("discard", "parquet")
 Parameters = dict[str, Any]
 
 
-def throughput(spark: "SparkSession", folder: Path, course: Course, n_zones: int, given: Parameters) -> Iterator[Row]:
+def throughput(
+    spark: "SparkSession", folder: Path, course: PipelineCourse, n_zones: int, given: Parameters
+) -> Iterator[Row]:
     """A row for the engine alone and one for a pipeline with each sink; all take the same batches in turn."""
     with ExitStack() as stack:
         bare = Bare(course)
@@ -47,7 +49,7 @@ def throughput(spark: "SparkSession", folder: Path, course: Course, n_zones: int
 class Race:
     """Streams and perhaps an engine that take the batches of a course in turn; the first batch warms up."""
 
-    def __init__(self, course: Course, bare: Bare | None, flows: dict[str, Flow]) -> None:
+    def __init__(self, course: PipelineCourse, bare: Bare | None, flows: dict[str, Flow]) -> None:
         self.course, self.bare, self.flows = course, bare, flows
         self.told: dict[str, list[Told]] = {name: [] for name in flows}
         self.n_changes: dict[int, int] = {}
@@ -89,7 +91,7 @@ class Race:
 
 
 def latency(
-    spark: "SparkSession", folder: Path, course: Course, n_zones: int, every: float, given: Parameters
+    spark: "SparkSession", folder: Path, course: PipelineCourse, n_zones: int, every: float, given: Parameters
 ) -> Iterator[Row]:
     """A row with how long it takes from the append of a batch until its changes are delivered, at a steady low rate."""
     flow = Ours(spark, folder, course, n_zones, "parquet")
@@ -116,7 +118,7 @@ def latency(
 
 
 def shapes(
-    spark: "SparkSession", folder: Path, courses: dict[str, Course], n_zones: int, given: Parameters
+    spark: "SparkSession", folder: Path, courses: dict[str, PipelineCourse], n_zones: int, given: Parameters
 ) -> Iterator[Row]:
     """Rows for both shapes of match, by course: they take the same batches in turn, then lose a worker each."""
     from skyband.bench.pipeline_stateful import Stateful
@@ -146,7 +148,7 @@ def shapes(
             )
 
 
-def _after_kill(flow: Flow, course: Course) -> dict[str, float]:
+def _after_kill(flow: Flow, course: PipelineCourse) -> dict[str, float]:
     """How long the batch after the death of a worker takes, and the rebuilding in it.
 
     What is published are the last messages again, with new ids and the time of the last one.
@@ -157,7 +159,7 @@ def _after_kill(flow: Flow, course: Course) -> dict[str, float]:
     return {"killed_s": time.perf_counter() - start, "rebuilt_s": told.rebuilt_seconds}
 
 
-def _again(course: Course) -> pa.Array:
+def _again(course: PipelineCourse) -> pa.Array:
     from skyband.table.write import json_rows
 
     last = course.batches[-1].rows

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from skyband.bench.pipeline_course import ENGINE, FAMILY, Course, Step
+from skyband.bench.pipeline_course import ENGINE, FAMILY, CourseStep, PipelineCourse
 from skyband.bench.row import Row, measured
 from skyband.bench.runner import time_in_turn
 from skyband.contract.family import FAMILIES
@@ -15,7 +15,7 @@ from skyband.table import Settings
 from skyband.zoning import fit
 
 
-def state_rows(course: Course, folder: Path, parameters: dict[str, object]) -> Iterator[Row]:
+def state_rows(course: PipelineCourse, folder: Path, parameters: dict[str, object]) -> Iterator[Row]:
     """A row for the log and one for snapshots, of the router and of one zone; both are written for the same batches."""
     from skyband.pipeline.runner import LOG_BYTES
     from skyband.pipeline.state.folder import write_log
@@ -52,7 +52,7 @@ def state_rows(course: Course, folder: Path, parameters: dict[str, object]) -> I
 class Pair:
     """A router and a zone in this process, which go through a course as the parts of a pipeline do."""
 
-    def __init__(self, course: Course) -> None:
+    def __init__(self, course: PipelineCourse) -> None:
         from skyband.pipeline.config import Ids
         from skyband.pipeline.stage.router import Router
         from skyband.pipeline.stage.zone import Zone
@@ -73,7 +73,7 @@ class Pair:
         for step in course.opening:
             self.take(step)
 
-    def take(self, step: Step) -> pa.Table:
+    def take(self, step: CourseStep) -> pa.Table:
         """Prepare, route and match the rows of a step; how long each took is added up."""
         from skyband.pipeline.stage.prepare import prepare_rows
         from skyband.pipeline.state.spec import RAW

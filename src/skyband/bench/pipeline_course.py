@@ -23,7 +23,7 @@ GAP = 1000
 AT_ONCE = 20_000
 
 
-class Step(NamedTuple):
+class CourseStep(NamedTuple):
     """Rows that are appended at once, and what they are."""
 
     noun: str
@@ -35,7 +35,7 @@ class Step(NamedTuple):
         return pa.array(json_rows(self.rows), pa.string())
 
 
-class Course:
+class PipelineCourse:
     """The rows of a contest; `batch` publications are published at once after those that fill the window."""
 
     def __init__(
@@ -50,17 +50,17 @@ class Course:
         self.window = Window.time(n_live * GAP)
 
     @cached_property
-    def opening(self) -> list[Step]:
+    def opening(self) -> list[CourseStep]:
         """What fills the window and subscribes, in steps that are small enough to be a batch each."""
         live = self.publications.slice(0, self.n_live)
-        said = [Step("publications", piece) for piece in pieces(live, AT_ONCE)]
-        return said + [Step("subscriptions", piece) for piece in pieces(self.subscriptions, AT_ONCE)]
+        said = [CourseStep("publications", piece) for piece in pieces(live, AT_ONCE)]
+        return said + [CourseStep("subscriptions", piece) for piece in pieces(self.subscriptions, AT_ONCE)]
 
     @cached_property
-    def batches(self) -> list[Step]:
+    def batches(self) -> list[CourseStep]:
         """The batches that follow."""
         starts = range(self.n_live, len(self.publications), self.batch)
-        return [Step("publications", self.publications.slice(start, self.batch)) for start in starts]
+        return [CourseStep("publications", self.publications.slice(start, self.batch)) for start in starts]
 
     @cached_property
     def batch_texts(self) -> list[pa.Array]:
@@ -71,13 +71,13 @@ class Course:
 class Bare:
     """An engine that is given the steps of a course as they are; the changes of all of them are kept."""
 
-    def __init__(self, course: Course) -> None:
+    def __init__(self, course: PipelineCourse) -> None:
         self.engine: AnyEngine = skyband.open(FAMILY, ENGINE, window=course.window, granularity="batch")
         self.told: list[pa.Table] = []
         for step in course.opening:
             self.feed(step)
 
-    def feed(self, step: Step) -> pa.Table:
+    def feed(self, step: CourseStep) -> pa.Table:
         """Take a step."""
         take = self.engine.publish if step.noun == "publications" else self.engine.subscribe
         changes = take(step.rows)
@@ -93,13 +93,13 @@ def rate(n_subscriptions: int, n_live: int, sample: int, shrink: int = 50, k: in
     """How many publications a second an engine takes; the first half of the sample is not counted."""
     from skyband.bench.runner import time_in_turn
 
-    course = Course(n_subscriptions, n_live, sample, 2, shrink, k)
+    course = PipelineCourse(n_subscriptions, n_live, sample, 2, shrink, k)
     bare = Bare(course)
     taken = time_in_turn({"bare": lambda turn: bare.feed(course.batches[turn])}, 1)["bare"]
     return sample / (taken[0] / 1e9)
 
 
-def documents(course: Course, folders: dict[str, str], n_zones: int, sink: dict[str, str]) -> dict[str, object]:
+def documents(course: PipelineCourse, folders: dict[str, str], n_zones: int, sink: dict[str, str]) -> dict[str, object]:
     """The configuration of a pipeline over logs in these folders, as a file would have it."""
     return {
         "family": FAMILY,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import psutil
 import pyarrow as pa
 
-from skyband.bench.pipeline_course import Course, documents
+from skyband.bench.pipeline_course import PipelineCourse, documents
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,7 +112,7 @@ class Inlet:
 class Ours:
     """The pipeline itself: `mapInArrow`, with versioned snapshots and a log."""
 
-    def __init__(self, spark: "SparkSession", folder: Path, course: Course, n_zones: int, sink: str) -> None:
+    def __init__(self, spark: "SparkSession", folder: Path, course: PipelineCourse, n_zones: int, sink: str) -> None:
         self.inlet = Inlet(folder)
         self.feed, self.append, self.wait = self.inlet.feed, self.inlet.append, self.inlet.wait
         # A session has one pipeline; another session of the same Spark has its own.
@@ -125,7 +125,7 @@ class Ours:
         for step in course.opening:
             self.feed(step.noun, step.texts)
 
-    def _prime(self, course: Course, folder: Path) -> None:
+    def _prime(self, course: PipelineCourse, folder: Path) -> None:
         """Zones are fitted to what the sources hold, which is nothing yet: fit them to the course."""
         from skyband.contract.family import FAMILIES
         from skyband.table import Settings
@@ -157,7 +157,7 @@ class Ours:
         self.inlet.close()
 
 
-def write_configuration(folder: Path, course: Course, n_zones: int, sink: str) -> Path:
+def write_configuration(folder: Path, course: PipelineCourse, n_zones: int, sink: str) -> Path:
     """Write the configuration of a pipeline over the logs of a folder; JSON is YAML."""
     to = {"format": "discard"} if sink == "discard" else {"format": sink, "path": "changes"}
     document = documents(course, {noun: noun for noun in NOUNS}, n_zones, to) | {"zoning": "zoning.json"}

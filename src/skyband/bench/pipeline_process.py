@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skyband.bench.experiment import Progress
-from skyband.bench.pipeline_course import Course
+from skyband.bench.pipeline_course import PipelineCourse
 from skyband.bench.pipeline_flow import Ours, reopen
 from skyband.bench.row import Row, measured, skipped
 
@@ -49,7 +49,7 @@ def start(how: str) -> dict[str, Any]:
     return found | {"seconds": found["at"] - began}
 
 
-def begin(spark: "SparkSession", course: Course, folder: Path) -> Path:
+def begin(spark: "SparkSession", course: PipelineCourse, folder: Path) -> Path:
     """The configuration of a pipeline that has state, and a batch to go on with: the third one of the course."""
     flow = Ours(spark, folder, course, 1, "parquet")
     for texts in course.batch_texts[:2]:

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 (the name that Spark's own documentation uses)
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from skyband.bench.pipeline_course import Course
+from skyband.bench.pipeline_course import PipelineCourse
 from skyband.bench.pipeline_flow import Inlet, Told, check_query, write_configuration
 from skyband.contract.family import FAMILIES
 from skyband.pipeline.config import load_config
@@ -112,7 +112,7 @@ def _unpacked(payload: bytes) -> pa.Table:
     return pa.ipc.open_stream(payload).read_all()
 
 
-class Match(StatefulProcessor):
+class StatefulMatch(StatefulProcessor):
     """Matches the rows of one zone, with an engine that outlives it in the worker."""
 
     def __init__(self, state: str, slots: list[int]) -> None:
@@ -199,7 +199,7 @@ class Match(StatefulProcessor):
 class Stateful:
     """A stream of this shape; see `Flow`."""
 
-    def __init__(self, spark: "SparkSession", folder: Path, course: Course, n_zones: int, zoning: str) -> None:
+    def __init__(self, spark: "SparkSession", folder: Path, course: PipelineCourse, n_zones: int, zoning: str) -> None:
         self.inlet = Inlet(folder)
         self.feed, self.append, self.wait = self.inlet.feed, self.inlet.append, self.inlet.wait
         self.spark, self.folder = spark.newSession(), folder
@@ -229,7 +229,7 @@ class Stateful:
         state = str(self.state.folder)
         with own_worker(self.spark.sparkContext, "prepare"):
             dealt = read[0].unionByName(read[1]).mapInArrow(partial(deal, state=state, slots=slots), ROWS)
-        matched = dealt.groupBy("slot").transformWithStateInPandas(Match(state, slots), TOLD, "Append", "None")
+        matched = dealt.groupBy("slot").transformWithStateInPandas(StatefulMatch(state, slots), TOLD, "Append", "None")
         writer = matched.writeStream.outputMode("append").foreachBatch(self._batch)
         writer = writer.option("checkpointLocation", str(self.state.checkpoint))
         return begun(writer.trigger(processingTime="0 milliseconds").start)

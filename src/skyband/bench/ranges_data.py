@@ -20,7 +20,7 @@ from skyband.workload.seed import Purpose, generator
 SEED = 1
 
 
-class Setting(NamedTuple):
+class RangesSetting(NamedTuple):
     """A workload of the paper, and how it is replayed.
 
     `n_warm` changes pass before the clock starts, then rounds of `batch`. Unicast is stopped after `patience` seconds.
@@ -56,7 +56,7 @@ class Setting(NamedTuple):
 
 
 # Small enough for a toy run, and to have everything compiled before the clock starts.
-TOY = Setting(40, 8, n_objects=12, n_warm=2, batch=4)
+TOY = RangesSetting(40, 8, n_objects=12, n_warm=2, batch=4)
 
 
 class World(NamedTuple):
@@ -81,7 +81,7 @@ class World(NamedTuple):
         return ObjectChanges(object[lo:hi], x[lo:hi], y[lo:hi], alive[lo:hi], np.array([hi - lo]))
 
 
-def make_world(setting: Setting) -> World:
+def make_world(setting: RangesSetting) -> World:
     """The workload of a setting: what its tables hold, without a table of millions of subscriptions."""
     options, n, dims = setting.options, setting.n_objects, setting.dims
     batches = list(ranges.stream(options, 1 << 16))

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import skyband
 from skyband.bench.experiment import Progress
-from skyband.bench.ranges_data import SEED, TOY, Crowd, Setting, World, make_world, plant
+from skyband.bench.ranges_data import SEED, TOY, Crowd, RangesSetting, World, make_world, plant
 from skyband.bench.ranges_trial import time_portions
 from skyband.bench.row import Row, measured
 from skyband.bench.runner import AT_ONCE, Taken, WrongAnswer, pieces, race
@@ -40,7 +40,7 @@ Batches = tuple[tuple[int, int], ...]
 class Whole(NamedTuple):
     """All changes of a setting as one batch, for each k."""
 
-    setting: Setting
+    setting: RangesSetting
     ks: Sequence[int]
 
 
@@ -56,7 +56,7 @@ def paint_whole(whole: Whole, progress: Progress) -> Iterator[Row]:
         yield from _batch_rows(setting, k, world)
 
 
-def _batch_rows(setting: Setting, k: int, world: World) -> Iterator[Row]:
+def _batch_rows(setting: RangesSetting, k: int, world: World) -> Iterator[Row]:
     crowd = Crowd(plant(world), k)
     given = setting._asdict() | {"k": k, "seed": SEED}
     for mode in IN_A_BATCH:
@@ -101,13 +101,13 @@ class Growing(NamedTuple):
 def compare_modes(growing: Growing, progress: Progress) -> Iterator[Row]:
     """Servers, then engines."""
     n_events = sum(batch * (n_rounds + 1) for batch, n_rounds in growing.batches)
-    setting = Setting(growing.n_subscriptions, n_events, n_objects=growing.n_objects, n_warm=0)
+    setting = RangesSetting(growing.n_subscriptions, n_events, n_objects=growing.n_objects, n_warm=0)
     progress(f"{growing.n_objects:,} objects, {len(growing.ks)} ks")
     yield from _servers(setting, growing.ks, growing.batches)
     yield from _engines(setting, growing.ks, growing.batches)
 
 
-def _servers(setting: Setting, ks: tuple[int, ...], batches: Batches) -> Iterator[Row]:
+def _servers(setting: RangesSetting, ks: tuple[int, ...], batches: Batches) -> Iterator[Row]:
     world = make_world(setting)
     groups = divided(world, ks)
     servers = {mode: make(world.fresh_objects(), groups, PaintPlan()) for mode, make in MODES.items()}
@@ -130,7 +130,7 @@ def divided(world: World, ks: tuple[int, ...]) -> SubscriberGroups:
     return groups
 
 
-def _engines(setting: Setting, ks: tuple[int, ...], batches: Batches) -> Iterator[Row]:
+def _engines(setting: RangesSetting, ks: tuple[int, ...], batches: Batches) -> Iterator[Row]:
     subscriptions = ranges.subscriptions(setting.options)
     asked = pa.array(np.resize(ks, len(subscriptions)), subscriptions["k"].type)
     subscriptions = subscriptions.set_column(subscriptions.column_names.index("k"), "k", asked)
@@ -153,7 +153,7 @@ def _engines(setting: Setting, ks: tuple[int, ...], batches: Batches) -> Iterato
         raise WrongAnswer("The two engines end in different tops.")
 
 
-def _contests(what: str, calls: Calls, setting: Setting, ks: tuple[int, ...], batches: Batches) -> Iterator[Row]:
+def _contests(what: str, calls: Calls, setting: RangesSetting, ks: tuple[int, ...], batches: Batches) -> Iterator[Row]:
     start = 0
     given = {"measured": what, "n_objects": setting.n_objects, "n_ks": len(ks), "seed": SEED}
     given["n_subscriptions"] = setting.n_subscriptions
@@ -182,7 +182,7 @@ def _contest(calls: Calls, given: dict[str, Any], start: int, batch: int, n_roun
     return race(contest, on_batches, n_rounds, batch, given, measures, after=count)
 
 
-class Behind(NamedTuple):
+class RangesPlan(NamedTuple):
     """Subscriptions, whether Scan is asked too, objects, and rounds of changes."""
 
     n: int
@@ -192,7 +192,7 @@ class Behind(NamedTuple):
     batch: int
 
 
-def compare_engines(behind: Behind, progress: Progress) -> list[Row]:
+def compare_engines(behind: RangesPlan, progress: Progress) -> list[Row]:
     """Scan, where it takes part, and paint, with the lists of every subscriber."""
     n = behind.n
     progress(f"{n:,} subscriptions")

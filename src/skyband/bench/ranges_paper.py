@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from skyband.bench.experiment import Size
-from skyband.bench.ranges_data import DENSE, RELAX, SPARSE, TOY, UNICAST, Setting, loosened
+from skyband.bench.ranges_data import DENSE, RELAX, SPARSE, TOY, UNICAST, RangesSetting, loosened
 from skyband.bench.ranges_traffic import Journey
 from skyband.bench.row import Row
 from skyband.bench.view import Published, by_parameter
@@ -25,7 +25,7 @@ ONE_SERVER, SERVERS = DENSE._replace(label="1 server"), DENSE._replace(label="10
 VOLATILITIES = (0.1, 1.0)
 
 
-class Scale(NamedTuple):
+class RangesScale(NamedTuple):
     """How much of section V is taken, by default all.
 
     `setting` is the default one, and `ms` the numbers of subscriptions of the race; those of figures that show growth,
@@ -34,7 +34,7 @@ class Scale(NamedTuple):
     batch. `sloped` is the setting of appendix D, whose k go to 15. `stocks` are those of the file, or made up.
     """
 
-    setting: Setting = Setting(M, 20_000, batch=50, patience=15.0)
+    setting: RangesSetting = RangesSetting(M, 20_000, batch=50, patience=15.0)
     ks: tuple[int, ...] = KS
     ms: tuple[int, ...] = (200_000, 2_000_000, 5_000_000)
     growth: tuple[int, ...] = (200_000, 1_000_000, 2_000_000, 5_000_000)
@@ -47,40 +47,40 @@ class Scale(NamedTuple):
     n_calls: int = 50_000
     n_carried: int = 10_000
     n_batch: int = 50_000
-    sloped: Setting = Setting(M_SLOPED, 10_000, dims=2, batch=50)
+    sloped: RangesSetting = RangesSetting(M_SLOPED, 10_000, dims=2, batch=50)
     n_zones: int = 1_000
     n_nodes: int = 20_000
     stocks: bool = True
 
-    def counted(self) -> Setting:
+    def counted(self) -> RangesSetting:
         """The default setting where calls are counted."""
         return self.setting._replace(n_events=self.n_calls)
 
-    def over(self, ms: Sequence[int], setting: Setting | None = None) -> Iterator[Setting]:
+    def over(self, ms: Sequence[int], setting: RangesSetting | None = None) -> Iterator[RangesSetting]:
         """A setting, or the default one, for each number of subscriptions."""
         return ((setting or self.setting)._replace(n_subscriptions=m) for m in ms)
 
-    def journey(self, setting: Setting, real: bool = False) -> Journey:
+    def journey(self, setting: RangesSetting, real: bool = False) -> Journey:
         """Every approach for each k, in one network."""
         return Journey(setting, self.ks, SENT, self.n_zones, self.n_nodes, real)
 
 
-SCALES: dict[Size, Scale] = {
-    "toy": Scale(
+SCALES: dict[Size, RangesScale] = {
+    "toy": RangesScale(
         TOY, (1, 3), (20, 40), (20, 40), (20, 40), (40,), (12, 40), n_few=12, k=3, n_exact=12, n_calls=8, n_carried=8,
         n_batch=16, sloped=TOY._replace(dims=2), n_zones=5, n_nodes=30, stocks=False,
     ),
-    "small": Scale(
-        Setting(M, 5_000, n_warm=10, batch=50),
+    "small": RangesScale(
+        RangesSetting(M, 5_000, n_warm=10, batch=50),
         ms=(200_000, 2_000_000),
         growth=(200_000, 1_000_000, 2_000_000),
         table4=(200_000, 800_000, 4_000_000),
         figure15=(200_000, 2_000_000),
         n_calls=20_000,
         n_carried=5_000,
-        sloped=Setting(M_SLOPED, 2_000, dims=2, n_warm=10, batch=50),
+        sloped=RangesSetting(M_SLOPED, 2_000, dims=2, n_warm=10, batch=50),
     ),
-    "full": Scale(),
+    "full": RangesScale(),
 }  # fmt: skip
 
 # The paper's own numbers.

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from skyband.bench.experiment import Progress
-from skyband.bench.ranges_data import DENSE, SEED, Approach, Crowd, Setting, World, make_world, plant
+from skyband.bench.ranges_data import DENSE, SEED, Approach, Crowd, RangesSetting, World, make_world, plant
 from skyband.bench.ranges_trial import MESSAGE_BYTES, UNICAST_BYTES, Trial, contest
 from skyband.bench.real import find, why_missing
 from skyband.bench.row import Row, average, skipped
@@ -116,7 +116,7 @@ def _traffic(overlay: Floats, ip: Floats, unit: int) -> dict[str, float]:
 class Journey(NamedTuple):
     """Approaches for each k whose messages are sent through one network; `real` objects are those of the file."""
 
-    setting: Setting
+    setting: RangesSetting
     ks: Sequence[int]
     approaches: Sequence[Approach]
     n_zones: int

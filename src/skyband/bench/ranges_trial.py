@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skyband.bench.experiment import Progress
-from skyband.bench.ranges_data import DENSE, SEED, Approach, Crowd, Setting, World, make_world, plant
+from skyband.bench.ranges_data import DENSE, SEED, Approach, Crowd, RangesSetting, World, make_world, plant
 from skyband.bench.row import Row, average, measured
 from skyband.bench.runner import WrongAnswer, no_collection
 from skyband.kernels.array import Floats, Int64s
@@ -45,7 +45,7 @@ def time_portions(portions: Iterator[Messages], see: Callable[[Messages], None])
         see(messages)
 
 
-class Ledger(NamedTuple):
+class TrialLedger(NamedTuple):
     """By change: messages, how many subscriptions they reached, and how many of those that told the changed object.
 
     `asked` is how many lie in the box around the tiles of the changed object, where Paint-Dense has laid them.
@@ -81,7 +81,7 @@ class Trial:
     def __init__(self, world: World, crowd: Crowd, approach: Approach) -> None:
         self.world, self.crowd, self.approach = world, crowd, approach
         self.painter = approach.painter(world, crowd)
-        self.ledger = Ledger(*np.zeros((4, len(world.changes.object))))
+        self.ledger = TrialLedger(*np.zeros((4, len(world.changes.object))))
         self.latencies: list[int] = []
         self.calls: Counter[str] = Counter()
         self.n_done = 0
@@ -166,7 +166,7 @@ def contest(
     world: World,
     crowd: Crowd,
     approaches: Sequence[Approach],
-    setting: Setting,
+    setting: RangesSetting,
     label: str,
     trial: Callable[[World, Crowd, Approach], Trial] = Trial,
 ) -> list[Row]:
@@ -183,7 +183,7 @@ def contest(
     return [_row(each, trials, int(crowd.k[0]), setting, label) for each in trials]
 
 
-def _row(trial: Trial, trials: Sequence[Trial], k: int, setting: Setting, label: str) -> Row:
+def _row(trial: Trial, trials: Sequence[Trial], k: int, setting: RangesSetting, label: str) -> Row:
     since, first = setting.n_warm, trials[0]
     dense = next((each for each in trials if each.approach == DENSE), None)
     may_be_short = trial.approach.algorithm == "unicast"
@@ -200,7 +200,7 @@ class Series(NamedTuple):
     `said` is told first, `prefix` as well, which the contests' names begin with. `together` makes one contest of all k.
     """
 
-    setting: Setting
+    setting: RangesSetting
     ks: Sequence[int]
     approaches: Sequence[Approach]
     said: str = ""

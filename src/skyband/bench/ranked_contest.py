@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skyband.bench.experiment import Progress
-from skyband.bench.ranked_data import Data
-from skyband.bench.ranked_entrant import Built, Entrant, Scan, batches, build, replace, warm
+from skyband.bench.ranked_data import RankedData
+from skyband.bench.ranked_entrant import BuiltEntrant, IndexEntrant, IndexScan, batches, build, replace, warm
 from skyband.bench.row import Row, measured, skipped
 from skyband.bench.runner import Call, WrongAnswer, time_in_turn
 from skyband.kernels.array import Int64s
@@ -37,7 +37,7 @@ N_CHECKED = 20
 LEAST = 5
 
 
-class Effort(NamedTuple):
+class RankedEffort(NamedTuple):
     """How much is measured: rounds, the most events of a round, and seconds that a round and updates may take.
 
     An entrant that has used up its allowance, in seconds, is not asked for any more ks.
@@ -56,10 +56,10 @@ class Contest(NamedTuple):
     With a `reason` nothing is measured, and a row says so: its contest is `label`, and its parameters are `given`.
     """
 
-    data: Callable[[], Data]
-    matches: Sequence[tuple[Rule, Sequence[Entrant]]]
+    data: Callable[[], RankedData]
+    matches: Sequence[tuple[Rule, Sequence[IndexEntrant]]]
     ks: Sequence[int]
-    effort: Effort
+    effort: RankedEffort
     given: dict[str, Any] = {}  # noqa: RUF012 - never written to
     reason: str | None = None
     label: str = ""
@@ -75,7 +75,7 @@ def run_contest(each: Contest, progress: Progress) -> Iterator[Row]:
         yield from contest(data, rule, entrants, each.ks, each.effort, progress, each.given)
 
 
-def too_large(first: Matcher | Scan, entrant: Entrant) -> str | None:
+def too_large(first: Matcher | IndexScan, entrant: IndexEntrant) -> str | None:
     """Why an entrant is left out, as a sentence; None if it is not."""
     if entrant.kind != "segment" or not isinstance(first, Matcher):
         return None
@@ -89,11 +89,11 @@ def too_large(first: Matcher | Scan, entrant: Entrant) -> str | None:
 
 
 def contest(
-    data: Data,
+    data: RankedData,
     rule: Rule,
-    entrants: Sequence[Entrant],
+    entrants: Sequence[IndexEntrant],
     ks: Sequence[int],
-    effort: Effort,
+    effort: RankedEffort,
     progress: Progress,
     given: dict[str, Any] | None = None,
 ) -> Iterator[Row]:
@@ -101,7 +101,7 @@ def contest(
     parameters = {"data": data.label, "n_subscriptions": data.n, "d": data.dims, "matching": _matching(rule)}
     parameters |= given or {}
     label = ", ".join(str(value) for value in parameters.values())
-    first: Built | None = None
+    first: BuiltEntrant | None = None
     for entrant in entrants:
         progress(f"{label}, {entrant.label}")
         reason = None if first is None else too_large(first.matcher, entrant)
@@ -113,7 +113,7 @@ def contest(
         built = build(entrant, rule, data)
         if first is None:
             first, n_checked = built, min(N_CHECKED, n_events(built.matcher, data, max(ks), effort))
-            check(first.matcher, Scan(rule, data), data, max(ks), label, n_checked)
+            check(first.matcher, IndexScan(rule, data), data, max(ks), label, n_checked)
         elif entrant.form == "static":
             check(built.matcher, first.matcher, data, max(ks), label, n_checked)
         rows = []
@@ -138,7 +138,9 @@ def _matching(rule: Rule) -> str:
     return "exact" if rule.exact else "relaxed"
 
 
-def check(one: Matcher | Scan, other: Matcher | Scan, data: Data, k: int, what: str, n: int = N_CHECKED) -> None:
+def check(
+    one: Matcher | IndexScan, other: Matcher | IndexScan, data: RankedData, k: int, what: str, n: int = N_CHECKED
+) -> None:
     """Raise `WrongAnswer` unless two give the same answers to the first n events."""
     events = data.events(n, k)
     for answer, expected in zip(one.match(events), other.match(events), strict=True):
@@ -146,7 +148,7 @@ def check(one: Matcher | Scan, other: Matcher | Scan, data: Data, k: int, what: 
             raise WrongAnswer(f"{what}: the answers differ.")
 
 
-def updates(built: Built, data: Data, patience: float) -> dict[str, float]:
+def updates(built: BuiltEntrant, data: RankedData, patience: float) -> dict[str, float]:
     """Replaced subscriptions a second, merges included: a quarter of all, or as many as patience allows."""
     matcher = built.matcher
     assert isinstance(matcher, Matcher)
@@ -163,7 +165,9 @@ def updates(built: Built, data: Data, patience: float) -> dict[str, float]:
     return {"updates": n_done / (spent / 1e9), "updated": float(n_done), "merges": float(merges)}
 
 
-def duel(first: Built, other: Built, data: Data, k: int, effort: Effort) -> tuple[list[int], int, dict[str, float]]:
+def duel(
+    first: BuiltEntrant, other: BuiltEntrant, data: RankedData, k: int, effort: RankedEffort
+) -> tuple[list[int], int, dict[str, float]]:
     """Latencies of an entrant, of how many events, and what was measured, by itself and beside the first."""
     n = n_events(other.matcher, data, k, effort)
     n_shared = n if first is other else min(n, n_events(first.matcher, data, k, effort))
@@ -184,7 +188,9 @@ def duel(first: Built, other: Built, data: Data, k: int, effort: Effort) -> tupl
     return times["own False"], n, measures | work(other, data.events(n_shared, k))
 
 
-def _beside(first: Built, other: Built, events: Events, quick: bool, n_rounds: int) -> dict[str, list[int]]:
+def _beside(
+    first: BuiltEntrant, other: BuiltEntrant, events: Events, quick: bool, n_rounds: int
+) -> dict[str, list[int]]:
     """Turn and turn about; one turn where an event takes long, but for an index that is `quick` beside such a one."""
     firsts, own = _calls("first", first, events), _calls("own", other, events)
     usual, once, few = (n_rounds, 1), (1, 0), len(events.k) <= LEAST
@@ -196,11 +202,11 @@ def _beside(first: Built, other: Built, events: Events, quick: bool, n_rounds: i
     return time_in_turn(firsts | own, *(once if few else usual))
 
 
-def _calls(name: str, built: Built, events: Events) -> dict[str, Call]:
+def _calls(name: str, built: BuiltEntrant, events: Events) -> dict[str, Call]:
     return {f"{name} {sort}": partial(_match, built.matcher, events, sort) for sort in (False, True)}
 
 
-def _match(matcher: Matcher | Scan, events: Events, sort: bool, turn: int) -> BestSlots:
+def _match(matcher: Matcher | IndexScan, events: Events, sort: bool, turn: int) -> BestSlots:
     return matcher.match(events, sort=sort)
 
 
@@ -208,7 +214,7 @@ def _median(times: dict[str, list[int]], name: str) -> float:
     return float(np.median(times[name]))
 
 
-def n_events(matcher: Matcher | Scan, data: Data, k: int, effort: Effort) -> int:
+def n_events(matcher: Matcher | IndexScan, data: RankedData, k: int, effort: RankedEffort) -> int:
     """How many events a round may have: as many as patience allows, judged by ever more of them, and a handful."""
     n, most = 1, min(effort.n_events, len(data.points))
     while True:
@@ -220,7 +226,7 @@ def n_events(matcher: Matcher | Scan, data: Data, k: int, effort: Effort) -> int
         n = min(4 * n, most)
 
 
-def work(built: Built, events: Events) -> dict[str, float]:
+def work(built: BuiltEntrant, events: Events) -> dict[str, float]:
     """Accesses for an event, and in one dimension the leaves that a packed tree opens."""
     matcher, n = built.matcher, len(events.k)
     before = matcher.work.copy()

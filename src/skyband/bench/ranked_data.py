@@ -27,7 +27,7 @@ STABBED = 1000
 N_CELLS, SKEW = 100, 0.75
 
 
-class Data(NamedTuple):
+class RankedData(NamedTuple):
     """Subscriptions, and points that are published."""
 
     label: str
@@ -48,13 +48,13 @@ class Data(NamedTuple):
         return Events(points, points, np.full(len(points), min(k, self.n)))
 
 
-def zipfian(n: int, dims: int, n_events: int, skew_length: float = SKEW) -> Data:
+def zipfian(n: int, dims: int, n_events: int, skew_length: float = SKEW) -> RankedData:
     """The workload of the paper with Table 1's defaults."""
     options = ranked.Options(n_subscriptions=n, n_publications=n_events, dims=dims, skew_length=skew_length, seed=SEED)
     asked = ranked.subscriptions(options)
     lo, hi, weights = (_flat(asked[name]) for name in ("lo", "hi", "weights"))
     points = _flat(ranked.publications(options)["point"]).reshape(-1, dims)
-    return Data("Zipfian", _dense(lo, hi, weights, dims), points)
+    return RankedData("Zipfian", _dense(lo, hi, weights, dims), points)
 
 
 def _flat(column: pa.ChunkedArray) -> Floats:
@@ -67,16 +67,16 @@ def _dense(lo: Floats, hi: Floats, weights: Floats, dims: int) -> Subscriptions:
     return Subscriptions(None, np.arange(n + 1) * dims, dim, lo, hi, weights, np.full(n, UNLIMITED), dims)
 
 
-def short(n: int, n_events: int) -> Data:
+def short(n: int, n_events: int) -> RankedData:
     """Uniform intervals of one dimension, about `STABBED` of them at each point, with random weights."""
     random = generator(SEED, Purpose.SUBSCRIPTIONS)
     lo = random.random(n)
     hi = lo + random.random(n) * min(2.0 * STABBED / n, 0.5)
     points = generator(SEED, Purpose.PUBLICATIONS).random((n_events, 1))
-    return Data("short", _dense(lo, hi, random.random(n), 1), points)
+    return RankedData("short", _dense(lo, hi, random.random(n), 1), points)
 
 
-def sparse(n: int, dims: int, n_asked: int, n_events: int) -> Data:
+def sparse(n: int, dims: int, n_asked: int, n_events: int) -> RankedData:
     """Zipfian lengths about uniform points in a few of many dimensions; events have all of them."""
     random = generator(SEED, Purpose.SUBSCRIPTIONS)
     chosen = random.integers(dims, size=(n, n_asked))
@@ -85,7 +85,7 @@ def sparse(n: int, dims: int, n_asked: int, n_events: int) -> Data:
     middles, halves = random.random(n * n_asked), lengths(random, n * n_asked)
     points = generator(SEED, Purpose.PUBLICATIONS).random((n_events, dims))
     rows = _dense(middles - halves, middles + halves, 1.0 - halves, n_asked)
-    return Data("sparse", rows._replace(dim=np.sort(chosen).ravel().astype(np.int32), dims=dims), points)
+    return RankedData("sparse", rows._replace(dim=np.sort(chosen).ravel().astype(np.int32), dims=dims), points)
 
 
 def lengths(random: np.random.Generator, n: int) -> Floats:
@@ -107,13 +107,13 @@ def invented(n: int) -> Floats:
     return np.asarray(people)
 
 
-def about(people: Floats, n: int, n_events: int, label: str) -> Data:
+def about(people: Floats, n: int, n_events: int, label: str) -> RankedData:
     """Subscriptions with Zipfian lengths about people drawn at random, and people as events."""
     random, dims = generator(SEED, Purpose.SUBSCRIPTIONS), people.shape[1]
     middles = people[random.integers(len(people), size=n)].ravel()
     halves = lengths(random, n * dims)
     events = people[generator(SEED, Purpose.PUBLICATIONS).integers(len(people), size=n_events)]
-    return Data(label, _dense(middles - halves, middles + halves, 1.0 - halves, dims), events)
+    return RankedData(label, _dense(middles - halves, middles + halves, 1.0 - halves, dims), events)
 
 
 def subset(rows: Subscriptions, chosen: Int64s) -> Subscriptions:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skyband.bench.ranked_data import Data, subset, with_budgets
+from skyband.bench.ranked_data import RankedData, subset, with_budgets
 from skyband.kernels.array import Int64s
 from skyband.kernels.slots import BLOCK
 from skyband.ranked.interval_store import asking
@@ -26,7 +26,7 @@ N_WARM = 100
 UPDATES_AT_ONCE = 100
 
 
-class Entrant(NamedTuple):
+class IndexEntrant(NamedTuple):
     """An index as it takes part: its kind, the ways to it in relaxed and exact matching, and the form it is in.
 
     In the form "budgeted" every subscription has a budget, which a tenth have used up; in the form "dynamic" a tenth
@@ -44,26 +44,26 @@ class Entrant(NamedTuple):
         return self.exact if rule.exact else self.relaxed
 
 
-SOPT = Entrant("SOPT-R", "sopt")
-IR = Entrant("IR", "ir")
-R = Entrant("R", "r")
-SEGMENT = Entrant("Segment", "segment")
-INTERVAL = Entrant("Interval", "interval")
+SOPT = IndexEntrant("SOPT-R", "sopt")
+IR = IndexEntrant("IR", "ir")
+R = IndexEntrant("R", "r")
+SEGMENT = IndexEntrant("Segment", "segment")
+INTERVAL = IndexEntrant("Interval", "interval")
 INDEXES = (SOPT, IR, R, SEGMENT, INTERVAL)
-BUDGETED = Entrant("SOPT-R, budgeted", "sopt", form="budgeted")
-DYNAMIC = Entrant("SOPT-R, dynamic", "sopt", form="dynamic")
+BUDGETED = IndexEntrant("SOPT-R, budgeted", "sopt", form="budgeted")
+DYNAMIC = IndexEntrant("SOPT-R, dynamic", "sopt", form="dynamic")
 # Not in the paper, and only for relaxed matching in several dimensions. Their kind is that of an index left empty.
-TIERS = Entrant("Tiers", "sopt", "tiers")
-TIERS_DYNAMIC = Entrant("Tiers, dynamic", "sopt", "tiers", form="dynamic")
+TIERS = IndexEntrant("Tiers", "sopt", "tiers")
+TIERS_DYNAMIC = IndexEntrant("Tiers, dynamic", "sopt", "tiers", form="dynamic")
 # Not in the paper either: relaxed matching in the order of what subscriptions can score.
-TOTAL = Entrant("Total", "sopt", "total")
-SCAN = Entrant("Scan", None)
+TOTAL = IndexEntrant("Total", "sopt", "total")
+SCAN = IndexEntrant("IndexScan", None)
 
 
-class Scan:
+class IndexScan:
     """Brute force with what a contest asks of a matcher."""
 
-    def __init__(self, rule: Rule, data: Data) -> None:
+    def __init__(self, rule: Rule, data: RankedData) -> None:
         n, rows = data.n, data.rows
         self.n_slots = -(-n // BLOCK) * BLOCK
         self._asking = asking(rule, data.dims)
@@ -84,22 +84,22 @@ class Scan:
         return found
 
 
-class Built(NamedTuple):
+class BuiltEntrant(NamedTuple):
     """An entrant with all subscriptions, the seconds that took, bytes for each indexed interval, and merges since."""
 
-    entrant: Entrant
-    matcher: Matcher | Scan
+    entrant: IndexEntrant
+    matcher: Matcher | IndexScan
     seconds: float
     n_bytes: float
     n_merges: int = 0
 
 
-def build(entrant: Entrant, rule: Rule, data: Data) -> Built:
+def build(entrant: IndexEntrant, rule: Rule, data: RankedData) -> BuiltEntrant:
     """Take all subscriptions in at once."""
     start = time.perf_counter()
     if entrant.kind is None:
-        scan = Scan(rule, data)
-        return Built(entrant, scan, time.perf_counter() - start, scan.n_bytes / max(len(data.rows.dim), 1))
+        scan = IndexScan(rule, data)
+        return BuiltEntrant(entrant, scan, time.perf_counter() - start, scan.n_bytes / max(len(data.rows.dim), 1))
     access = entrant.access(rule)
     n_parts = data.n if access == "anchor" else len(data.rows.dim)
     # The whole is built in at once, also where it is less than what begins a merge.
@@ -111,10 +111,10 @@ def build(entrant: Entrant, rule: Rule, data: Data) -> Built:
         for owners in batches(data.n, data.n // 10):
             replace(matcher, data, owners)
     n_merges = matcher.layers.n_merges - n_merges
-    return Built(entrant, matcher, spent, matcher.index_bytes / max(n_parts, 1), n_merges)
+    return BuiltEntrant(entrant, matcher, spent, matcher.index_bytes / max(n_parts, 1), n_merges)
 
 
-def warm(entrant: Entrant, rule: Rule, data: Data) -> None:
+def warm(entrant: IndexEntrant, rule: Rule, data: RankedData) -> None:
     """Have all that building, matching and updates need compiled."""
     few = data._replace(rows=subset(data.rows, np.arange(min(data.n, N_WARM))))
     matcher = build(entrant, rule, few).matcher
@@ -137,12 +137,12 @@ def batches(n: int, n_replaced: int) -> Iterator[Int64s]:
     return (order[start : start + at_once] for start in range(0, len(order), at_once))
 
 
-def replacements(data: Data, owners: Int64s) -> Subscriptions:
+def replacements(data: RankedData, owners: Int64s) -> Subscriptions:
     """What its neighbour asked for at first, for each of these, which leaves the distribution as it is."""
     return subset(data.rows, (owners + 1) % data.n)
 
 
-def replace(matcher: Matcher, data: Data, owners: Int64s) -> int:
+def replace(matcher: Matcher, data: RankedData, owners: Int64s) -> int:
     """Give these owners other subscriptions; the nanoseconds it took."""
     asked = replacements(data, owners)
     start = time.perf_counter_ns()

@@ -10,8 +10,8 @@ import pyarrow as pa
 import skyband
 from skyband.bench.experiment import Progress
 from skyband.bench.ranked_contest import too_large, tree_of
-from skyband.bench.ranked_data import Data, zipfian
-from skyband.bench.ranked_entrant import INDEXES, RELAXED, Built, build, warm
+from skyband.bench.ranked_data import RankedData, zipfian
+from skyband.bench.ranked_entrant import INDEXES, RELAXED, BuiltEntrant, build, warm
 from skyband.bench.row import Row, measured, skipped
 from skyband.bench.runner import AT_ONCE, Call, Taken, WrongAnswer, pieces, race, require_equal
 from skyband.contract import AnyEngine
@@ -35,7 +35,7 @@ class Calls(NamedTuple):
 class Asking:
     """The search for the first parts of values in one index; `found` is what it found last."""
 
-    def __init__(self, built: Built, n_events: int, n_calls: int) -> None:
+    def __init__(self, built: BuiltEntrant, n_events: int, n_calls: int) -> None:
         assert isinstance(built.matcher, Matcher)
         self._tree, width = tree_of(built.matcher)
         self._parts = built.matcher.parts
@@ -50,7 +50,7 @@ class Asking:
 def time_calls(plan: Calls, progress: Progress) -> Iterator[Row]:
     """All indexes turn and turn about, for each number of calls."""
     data = zipfian(plan.n, 1, plan.n_events)
-    built: dict[str, Built] = {}
+    built: dict[str, BuiltEntrant] = {}
     left_out: dict[str, str] = {}
     for entrant in INDEXES:
         progress(f"{plan.n:,} intervals, {entrant.label}")
@@ -66,7 +66,7 @@ def time_calls(plan: Calls, progress: Progress) -> Iterator[Row]:
         yield skipped("1", label, {"n_subscriptions": plan.n, "calls": ""}, reason)
 
 
-def _calls_rows(plan: Calls, data: Data, built: dict[str, Built], n_calls: int) -> list[Row]:
+def _calls_rows(plan: Calls, data: RankedData, built: dict[str, BuiltEntrant], n_calls: int) -> list[Row]:
     n_events = int(np.clip(plan.n_calls // n_calls, 1, len(data.points)))
     values = np.ascontiguousarray(data.points[:n_events, 0])
     asked = {label: Asking(each, n_events, n_calls) for label, each in built.items()}
@@ -107,7 +107,7 @@ def weigh(n: int, progress: Progress) -> Iterator[Row]:
         yield measured(f"{n}", entrant.label, parameters, [int(built.seconds * 1e9)], n, measures)
 
 
-class Behind(NamedTuple):
+class RankedPlan(NamedTuple):
     """Subscriptions, whether Scan is asked too, rounds, and events in a batch and one by one."""
 
     n: int
@@ -117,7 +117,7 @@ class Behind(NamedTuple):
     n_alone: int
 
 
-def compare_engines(plan: Behind, progress: Progress) -> Iterator[Row]:
+def compare_engines(plan: RankedPlan, progress: Progress) -> Iterator[Row]:
     """Arrow tables in and out, with Scan first where it takes part."""
     progress(f"{plan.n:,} subscriptions")
     made = ranked.generate(ranked.Options(n_subscriptions=plan.n, n_publications=(plan.n_rounds + 1) * plan.batch))
@@ -137,7 +137,7 @@ def _engines(subscriptions: pa.Table, scanned: bool) -> dict[str, AnyEngine]:
 
 
 def _engine_rows(
-    plan: Behind, engines: dict[str, AnyEngine], events: pa.Table, granularity: str, size: int
+    plan: RankedPlan, engines: dict[str, AnyEngine], events: pa.Table, granularity: str, size: int
 ) -> list[Row]:
     n_events = plan.batch if size > 1 else plan.n_alone
     # Time does not go back, but the same events may be published again.

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import skyband
 from skyband.bench.contest import (
-    Case,
+    SizedWorkload,
     Tally,
     check_tops,
     duel,
@@ -31,7 +31,7 @@ from skyband.contract import FAMILIES, AnyEngine
 from skyband.window import workload as window
 
 
-class Plan(NamedTuple):
+class ScanPlan(NamedTuple):
     """How large a run is: `n_duel` and `n_duel_live` are for the oracle, `budget` is in seconds for each size.
 
     `n_late` subscriptions at a time come when everything is live.
@@ -59,7 +59,7 @@ RESERVES = ((1, 0), (1, 8), (2, 0), (2, 8), (3, 8), (4, 8))
 BATCH, K = 500, 9
 
 
-def scan_rows(plan: Plan, progress: Progress) -> Iterator[Row]:
+def scan_rows(plan: ScanPlan, progress: Progress) -> Iterator[Row]:
     """Every case: the duel with the oracle, then the sweep."""
     for case, small in zip(
         _cases(plan.n_live, plan.n_objects, plan), _cases(plan.n_duel_live, plan.n_duel_live, plan), strict=True
@@ -72,7 +72,7 @@ def scan_rows(plan: Plan, progress: Progress) -> Iterator[Row]:
         yield from sweep(case.label, "scan", plan.sizes + more, budget, partial(_measure_size, case, plan), progress)
 
 
-def _cases(n_live: int, n_objects: int, plan: Plan) -> list[Case]:
+def _cases(n_live: int, n_objects: int, plan: ScanPlan) -> list[SizedWorkload]:
     return [
         window_case("uniform", n_live),
         window_case("clustered", n_live),
@@ -83,12 +83,12 @@ def _cases(n_live: int, n_objects: int, plan: Plan) -> list[Case]:
     ]
 
 
-def _labelled(row: Row, case: Case, against: str) -> Row:
+def _labelled(row: Row, case: SizedWorkload, against: str) -> Row:
     named = {"label": case.label, "operation": "publish", "granularity": "batch", "against": against}
     return row | {"parameters": row["parameters"] | named}
 
 
-def _measure_size(case: Case, plan: Plan, n: int) -> list[Row]:
+def _measure_size(case: SizedWorkload, plan: ScanPlan, n: int) -> list[Row]:
     granularities = ("batch", "publication") if FAMILIES[case.family].answers_stand else ("batch",)
     n_publications = plan.batch * (plan.n_rounds + 1) * len(granularities)
     made = case.generate(n + plan.n_late * (plan.n_rounds + 1), n_publications)
@@ -119,14 +119,14 @@ def _measure_size(case: Case, plan: Plan, n: int) -> list[Row]:
     ]
 
 
-def _check(case: Case, engine: AnyEngine, asked: pa.Table, live: pa.Table, later: pa.Table) -> None:
+def _check(case: SizedWorkload, engine: AnyEngine, asked: pa.Table, live: pa.Table, later: pa.Table) -> None:
     if FAMILIES[case.family].answers_stand:
         check_tops(case, engine, asked.slice(0, N_CHECKED), live)
     else:
         check_matches(case, engine, asked, later.slice(0, 2))
 
 
-def check_matches(case: Case, engine: AnyEngine, asked: pa.Table, events: pa.Table) -> None:
+def check_matches(case: SizedWorkload, engine: AnyEngine, asked: pa.Table, events: pa.Table) -> None:
     """Compare the matches of events with the oracle's, which is given only the intervals that hold the event."""
     low, high = (asked[name].combine_chunks().flatten().to_numpy() for name in ("lo", "hi"))
     for event in pieces(events, 1):
@@ -137,7 +137,12 @@ def check_matches(case: Case, engine: AnyEngine, asked: pa.Table, events: pa.Tab
 
 
 def _time_publishing(
-    case: Case, plan: Plan, engine: AnyEngine, batches: list[pa.Table], granularities: tuple[Any, ...], n: int
+    case: SizedWorkload,
+    plan: ScanPlan,
+    engine: AnyEngine,
+    batches: list[pa.Table],
+    granularities: tuple[Any, ...],
+    n: int,
 ) -> list[Row]:
     waiting = iter(batches)
     # One engine for both: its state does not depend on the granularity, only what it tells does.
@@ -159,7 +164,7 @@ def _publish(engine: AnyEngine, granularity: Any, waiting: Iterator[pa.Table], t
     return engine.publish(next(waiting))
 
 
-def _time_subscribing(case: Case, plan: Plan, engine: AnyEngine, late: pa.Table, n: int) -> Row:
+def _time_subscribing(case: SizedWorkload, plan: ScanPlan, engine: AnyEngine, late: pa.Table, n: int) -> Row:
     """Subscriptions that come while everything is live, `n_late` at a time."""
     waiting, before = list(pieces(late, plan.n_late)), engine.counters
     taken = time_in_turn({"subscribe": lambda turn: engine.subscribe(waiting[turn])}, plan.n_rounds)

@@ -30,14 +30,14 @@ STYLES = ("-", "--", ":")
 Lines = defaultdict[str, list[tuple[Any, float]]]
 
 
-class Column(NamedTuple):
+class ViewColumn(NamedTuple):
     """A column of the printed table: its header, and the text for a row and the first row of its contest."""
 
     header: str
     cell: Callable[[Row, Row], str]
 
 
-def cells_of(columns: Sequence[Column], rows: list[Row]) -> list[list[str]]:
+def cells_of(columns: Sequence[ViewColumn], rows: list[Row]) -> list[list[str]]:
     """The texts of rows, and a note for each: the reason of one that was skipped."""
     first: dict[str, Row] = {}
     for row in rows:
@@ -46,7 +46,7 @@ def cells_of(columns: Sequence[Column], rows: list[Row]) -> list[list[str]]:
     return [_cells(columns, row, first.get(row["contest"], row)) for row in rows]
 
 
-def _cells(columns: Sequence[Column], row: Row, first: Row) -> list[str]:
+def _cells(columns: Sequence[ViewColumn], row: Row, first: Row) -> list[str]:
     if row["skipped"] is None:
         return [column.cell(row, first) for column in columns] + [""]
     # The first two columns say what a row is about; the rest would be measured.
@@ -54,22 +54,22 @@ def _cells(columns: Sequence[Column], row: Row, first: Row) -> list[str]:
     return named + [""] * (len(columns) - 2) + [row["skipped"]]
 
 
-def algorithm(header: str) -> Column:
+def algorithm(header: str) -> ViewColumn:
     """A column that says whose row it is."""
-    return Column(header, lambda row, first: str(row["algorithm"]))
+    return ViewColumn(header, lambda row, first: str(row["algorithm"]))
 
 
-def given(header: str, name: str = "") -> Column:
+def given(header: str, name: str = "") -> ViewColumn:
     """A column that shows a parameter, named like it unless said otherwise, where a row has it."""
-    return Column(header, lambda row, first: str(row["parameters"].get(name or header, "")))
+    return ViewColumn(header, lambda row, first: str(row["parameters"].get(name or header, "")))
 
 
-def count_given(header: str, name: str) -> Column:
+def count_given(header: str, name: str) -> ViewColumn:
     """A column that shows a parameter that is a whole number, with commas."""
-    return Column(header, lambda row, first: f"{row['parameters'][name]:,}")
+    return ViewColumn(header, lambda row, first: f"{row['parameters'][name]:,}")
 
 
-def shown(header: str, name: str) -> Column:
+def shown(header: str, name: str) -> ViewColumn:
     """A column that shows a measure where a row has it, with its standard error where that is known."""
 
     def cell(row: Row, first: Row) -> str:
@@ -78,53 +78,53 @@ def shown(header: str, name: str) -> Column:
         error = row["measures"].get(f"{name}_error")
         return number(row["measures"][name]) + (f" ± {error:.2g}" if error is not None else "")
 
-    return Column(header, cell)
+    return ViewColumn(header, cell)
 
 
-def whole_number(header: str, name: str) -> Column:
+def whole_number(header: str, name: str) -> ViewColumn:
     """A column that shows a measure as a whole number, with commas."""
-    return Column(header, lambda row, first: f"{row['measures'][name]:,.0f}")
+    return ViewColumn(header, lambda row, first: f"{row['measures'][name]:,.0f}")
 
 
-def multiple(header: str, name: str) -> Column:
+def multiple(header: str, name: str) -> ViewColumn:
     """A column that shows a measure that is a multiple of something, to three digits."""
-    return Column(header, lambda row, first: f"{row['measures'][name]:.3g}")
+    return ViewColumn(header, lambda row, first: f"{row['measures'][name]:.3g}")
 
 
-def share(header: str, name: str) -> Column:
+def share(header: str, name: str) -> ViewColumn:
     """A column that shows a measure as a percentage where a row has it."""
-    return Column(header, lambda row, first: f"{row['measures'][name]:.1%}" if name in row["measures"] else "")
+    return ViewColumn(header, lambda row, first: f"{row['measures'][name]:.1%}" if name in row["measures"] else "")
 
 
-def computed(header: str, value: Value) -> Column:
+def computed(header: str, value: Value) -> ViewColumn:
     """A column that shows a number that is computed from a row."""
-    return Column(header, lambda row, first: number(value(row)))
+    return ViewColumn(header, lambda row, first: number(value(row)))
 
 
-def described(header: str, text: Name) -> Column:
+def described(header: str, text: Name) -> ViewColumn:
     """A column that shows a text that is made of a row."""
-    return Column(header, lambda row, first: text(row))
+    return ViewColumn(header, lambda row, first: text(row))
 
 
-def relative(header: str, name: str) -> Column:
+def relative(header: str, name: str) -> ViewColumn:
     """A column that shows a measure in multiples of that of the first row of the contest."""
 
     def cell(row: Row, first: Row) -> str:
         return _quotient(row["measures"].get(name), first["measures"].get(name))
 
-    return Column(header, cell)
+    return ViewColumn(header, cell)
 
 
-def quotient(header: str, name: str, other: str) -> Column:
+def quotient(header: str, name: str, other: str) -> ViewColumn:
     """A column that shows a measure in multiples of another one of the same row."""
-    return Column(header, lambda row, first: _quotient(row["measures"].get(name), row["measures"].get(other)))
+    return ViewColumn(header, lambda row, first: _quotient(row["measures"].get(name), row["measures"].get(other)))
 
 
 def _quotient(own: float | None, other: float | None) -> str:
     return f"{own / other:.3g}" if own is not None and other else ""
 
 
-def beside(header: str, name: str, published: Published) -> tuple[Column, Column, Column]:
+def beside(header: str, name: str, published: Published) -> tuple[ViewColumn, ViewColumn, ViewColumn]:
     """A measure, the paper's figure, and ours in multiples of that."""
 
     def theirs(row: Row, first: Row) -> str:
@@ -135,7 +135,7 @@ def beside(header: str, name: str, published: Published) -> tuple[Column, Column
         own, figure = row["measures"].get(name), published(row)
         return f"{own / figure:.3f}" if own is not None and figure else ""
 
-    return shown(header, name), Column(f"{header}, paper", theirs), Column(f"{header}, ours / paper", compared)
+    return shown(header, name), ViewColumn(f"{header}, paper", theirs), ViewColumn(f"{header}, ours / paper", compared)
 
 
 def by_parameter(
@@ -156,7 +156,7 @@ def by_parameter(
 
 SUBSCRIPTIONS = count_given("subscriptions", "n_subscriptions")
 K, D, DATA = given("k"), given("d"), given("data")
-RATIO = Column("ratio", ratio)
+RATIO = ViewColumn("ratio", ratio)
 
 
 def each_second(row: Row) -> float:

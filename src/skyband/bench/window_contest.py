@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from skyband.bench.contest import Case, Tally, bytes_of_subscriptions, window_case
+from skyband.bench.contest import SizedWorkload, Tally, bytes_of_subscriptions, window_case
 from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured, skipped
 from skyband.bench.runner import AT_ONCE, Call, Spending, WrongAnswer, pieces, time_in_turn
@@ -27,7 +27,7 @@ POLICIES = ("sma", "tma", "kmax", "cskyband", "sasf", "pa", "skyband")
 N_CHECKED = 200
 
 
-class Step(NamedTuple):
+class SweepStep(NamedTuple):
     """A number of subscriptions, how many publications warm an engine up, and how many Scan is given at a time."""
 
     n: int
@@ -35,10 +35,10 @@ class Step(NamedTuple):
     scan_batch: int
 
 
-class Plan(NamedTuple):
+class WindowPlan(NamedTuple):
     """How large a run is; `patience` is in seconds for each warm-up, `budget` for all of an engine at one size."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[SweepStep, ...]
     n_live: int = 40_000
     batch: int = 1000
     n_rounds: int = 9
@@ -48,18 +48,20 @@ class Plan(NamedTuple):
     indexes: tuple[str, ...] = ("grid", "blocks")
 
     @property
-    def entrants(self) -> list["Entrant"]:
+    def entrants(self) -> list["WindowEntrant"]:
         """All but Scan."""
-        return [Entrant(policy, index) for policy in POLICIES for index in self.indexes] + [Entrant("blocks")]
+        return [WindowEntrant(policy, index) for policy in POLICIES for index in self.indexes] + [
+            WindowEntrant("blocks")
+        ]
 
-    def n_later(self, step: Step) -> int:
+    def n_later(self, step: SweepStep) -> int:
         """How many publications are needed after the first window."""
         for_scan = step.scan_batch * (self.n_rounds + 1) * (len(self.entrants) + 1)
         return step.n_warm + max(for_scan, self.batch * (self.n_rounds + 1))
 
 
 @dataclass(frozen=True)
-class Entrant:
+class WindowEntrant:
     """An engine, with its index where it has a choice."""
 
     engine: str
@@ -68,7 +70,7 @@ class Entrant:
     def __str__(self) -> str:
         return f"{self.engine}, {self.index}" if self.index else self.engine
 
-    def enter(self, case: Case, live: pa.Table, asked: pa.Table) -> AnyEngine:
+    def enter(self, case: SizedWorkload, live: pa.Table, asked: pa.Table) -> AnyEngine:
         """An engine with these publications and then these subscriptions."""
         options = {"granularity": "publication"} | ({"index": self.index} if self.index else {})
         engine = case._replace(engine_options=options).open(self.engine)
@@ -79,17 +81,17 @@ class Entrant:
         return engine
 
 
-class Course(NamedTuple):
+class WindowCourse(NamedTuple):
     """What all engines of a contest are given: subscriptions, a first window, and what comes later."""
 
-    case: Case
-    plan: Plan
-    step: Step
+    case: SizedWorkload
+    plan: WindowPlan
+    step: SweepStep
     asked: pa.Table
     live: pa.Table
     later: pa.Table
 
-    def row(self, entrant: Entrant, latencies: list[int], batch: int, measures: dict[str, float]) -> Row:
+    def row(self, entrant: WindowEntrant, latencies: list[int], batch: int, measures: dict[str, float]) -> Row:
         """A row of this contest."""
         return measured(self.contest, str(entrant), self.parameters(entrant, batch), latencies, batch, measures)
 
@@ -97,7 +99,7 @@ class Course(NamedTuple):
     def contest(self) -> str:
         return f"{self.case.label}, {self.step.n}"
 
-    def parameters(self, entrant: Entrant, batch: int) -> dict[str, Any]:
+    def parameters(self, entrant: WindowEntrant, batch: int) -> dict[str, Any]:
         """What a row says of what was measured."""
         return {
             "data": self.case.label.removeprefix("window "),
@@ -112,22 +114,22 @@ class Course(NamedTuple):
         }
 
 
-SCAN = Entrant("scan")
+SCAN = WindowEntrant("scan")
 
 
-def compare(plan: Plan, progress: Progress) -> Iterator[Row]:
+def compare(plan: WindowPlan, progress: Progress) -> Iterator[Row]:
     """A contest for each data set and number of subscriptions."""
     _rehearse(plan)
     for data in plan.data:
         case = window_case(data, plan.n_live)
-        spending: defaultdict[Entrant, Spending] = defaultdict(lambda: Spending(plan.budget))
+        spending: defaultdict[WindowEntrant, Spending] = defaultdict(lambda: Spending(plan.budget))
         for step in plan.steps:
             made = case.generate(step.n, plan.n_later(step))
             live, later = made.publications.slice(0, case.n_live), made.publications.slice(case.n_live)
-            yield from _contest(Course(case, plan, step, made.subscriptions, live, later), spending, progress)
+            yield from _contest(WindowCourse(case, plan, step, made.subscriptions, live, later), spending, progress)
 
 
-def _rehearse(plan: Plan) -> None:
+def _rehearse(plan: WindowPlan) -> None:
     """Let every engine compile what it needs, which would use up the patience with a warm-up."""
     case = window_case("uniform", 10)
     made = case.generate(2, 5)
@@ -135,7 +137,7 @@ def _rehearse(plan: Plan) -> None:
         entrant.enter(case, made.publications.slice(0, 10), made.subscriptions).publish(made.publications.slice(10))
 
 
-def _contest(course: Course, spending: dict[Entrant, Spending], progress: Progress) -> Iterator[Row]:
+def _contest(course: WindowCourse, spending: dict[WindowEntrant, Spending], progress: Progress) -> Iterator[Row]:
     progress(f"{course.contest} subscriptions: scan")
     scan, measures = _entered(course, SCAN)
     batches = pieces(course.later.slice(int(measures["warmed"])), course.step.scan_batch)
@@ -154,7 +156,7 @@ def _contest(course: Course, spending: dict[Entrant, Spending], progress: Progre
         yield row
 
 
-def _entered(course: Course, entrant: Entrant) -> tuple[AnyEngine, dict[str, float]]:
+def _entered(course: WindowCourse, entrant: WindowEntrant) -> tuple[AnyEngine, dict[str, float]]:
     """An engine ready to be timed, its answers checked, and what is known of it by then."""
     start = time.perf_counter_ns()
     engine = entrant.enter(course.case, course.live, course.asked)
@@ -164,7 +166,7 @@ def _entered(course: Course, entrant: Entrant) -> tuple[AnyEngine, dict[str, flo
     return engine, {"entered_ns": float(taken), "warmed": float(n_warm), "differs": differs}
 
 
-def _alone(course: Course, scan: AnyEngine, batches: Iterator[pa.Table], measures: dict[str, float]) -> Row:
+def _alone(course: WindowCourse, scan: AnyEngine, batches: Iterator[pa.Table], measures: dict[str, float]) -> Row:
     """Scan by itself, which is what the first row of a contest shows."""
     tally, n_rounds = Tally({"scan": scan}), course.plan.n_rounds
     waiting = list(islice(batches, n_rounds + 1))
@@ -172,7 +174,7 @@ def _alone(course: Course, scan: AnyEngine, batches: Iterator[pa.Table], measure
     return course.row(SCAN, taken, course.step.scan_batch, measures | tally.measures("scan", n_rounds))
 
 
-def _beside(course: Course, scan: AnyEngine, batches: Iterator[pa.Table], entrant: Entrant) -> Row:
+def _beside(course: WindowCourse, scan: AnyEngine, batches: Iterator[pa.Table], entrant: WindowEntrant) -> Row:
     """An engine and Scan turn and turn about; what Scan takes beside it is what its ratio is to."""
     plan, name = course.plan, str(entrant)
     engine, measures = _entered(course, entrant)
@@ -192,7 +194,7 @@ def _publish(engine: AnyEngine, batches: list[pa.Table], turn: int) -> pa.Table:
     return engine.publish(batches[turn])
 
 
-def _warm_up(course: Course, engine: AnyEngine) -> int:
+def _warm_up(course: WindowCourse, engine: AnyEngine) -> int:
     """Publish as many as the step asks for, or for as long as the plan has patience; returns how many that were."""
     n_warm, start = 0, time.perf_counter()
     for batch in pieces(course.later.slice(0, course.step.n_warm), course.plan.batch):
@@ -203,7 +205,7 @@ def _warm_up(course: Course, engine: AnyEngine) -> int:
     return n_warm
 
 
-def _check(course: Course, engine: AnyEngine, n_warm: int) -> float:
+def _check(course: WindowCourse, engine: AnyEngine, n_warm: int) -> float:
     """The share of some subscriptions whose tops differ from those of a fresh Scan; an exact engine has none."""
     asked = course.asked.slice(0, N_CHECKED)
     published = pa.concat_tables([course.live, course.later.slice(0, n_warm)])

@@ -42,7 +42,7 @@ COLUMNS = ("o3", "temp_c", "pres_hpa", "dewpoint_c")
 SIGMA, UPDATES = 1e-3, ("threshold_updates", "cell_updates")
 
 
-class Scale(NamedTuple):
+class WindowScale(NamedTuple):
     """How much of Table 1 is taken, by default all; windows and `minutes`, which is P / λ, are in minutes."""
 
     n_subscriptions: int = 400
@@ -76,12 +76,12 @@ class Scale(NamedTuple):
         return 2 * self.rate
 
 
-SCALES: dict[Size, Scale] = {
+SCALES: dict[Size, WindowScale] = {
     # Without the real data set, so that what a toy run does is the same everywhere.
-    "toy": Scale(4, 8, 40, 20, (1, 3, 9), (4, 8), ("uniform", "clustered"), 3, 8),
+    "toy": WindowScale(4, 8, 40, 20, (1, 3, 9), (4, 8), ("uniform", "clustered"), 3, 8),
     # Publications ten times as sparse: as many windows pass as in the paper, and each holds a tenth.
-    "small": Scale(n_subscriptions=100, rate=100, batch=500),
-    "full": Scale(),
+    "small": WindowScale(n_subscriptions=100, rate=100, batch=500),
+    "full": WindowScale(),
 }
 
 
@@ -97,7 +97,7 @@ class Group(NamedTuple):
         return "top-k/w" if self.k else "Boolean"
 
 
-class Setting(NamedTuple):
+class WindowSetting(NamedTuple):
     """What a run publishes, and to how many of each group; `window` is in minutes."""
 
     data: str
@@ -169,13 +169,13 @@ def _replaced(table: pa.Table, points: Floats) -> pa.Table:
     return table.set_column(table.column_names.index("point"), "point", lists(points))
 
 
-def setting_of(scale: Scale, data: str, minutes: int, rate: int | None = None) -> Setting:
+def setting_of(scale: WindowScale, data: str, minutes: int, rate: int | None = None) -> WindowSetting:
     """A setting of this scale: a data set, a window and λ, for as many minutes as the scale has."""
     rate = scale.rate if rate is None else rate
-    return Setting(data, rate, minutes, rate * scale.minutes, scale.n_subscriptions, scale.batch)
+    return WindowSetting(data, rate, minutes, rate * scale.minutes, scale.n_subscriptions, scale.batch)
 
 
-class Ledger:
+class RunLedger:
     """What each subscription was delivered, before and after a first full window, and its k-th scores after that."""
 
     def __init__(self, ks: Sequence[int], n_turns: int, first_full: int) -> None:
@@ -209,7 +209,7 @@ class Ledger:
 class Run(NamedTuple):
     """A setting, the groups that are registered in one engine, the name of the contest, and what is said of it."""
 
-    setting: Setting
+    setting: WindowSetting
     groups: Sequence[Group]
     contest: str
     said: str
@@ -221,7 +221,7 @@ def run_groups(each: Run, progress: Progress) -> list[Row]:
     return run(each.setting, each.groups, each.contest)
 
 
-def run(setting: Setting, groups: Sequence[Group], contest: str) -> list[Row]:
+def run(setting: WindowSetting, groups: Sequence[Group], contest: str) -> list[Row]:
     """A row for each group, with what it was delivered and its k-th score; or rows that say why there are none."""
     given = [setting.parameters(group, ENGINE) for group in groups]
     if setting.missing is not None:
@@ -231,7 +231,7 @@ def run(setting: Setting, groups: Sequence[Group], contest: str) -> list[Row]:
     engine.subscribe(setting.subscriptions(groups))
     batches, n = setting.publications(), setting.n_subscriptions
     first_full = first_full_turn(setting, batches)
-    ledger = Ledger(np.repeat([group.k for group in groups], n).tolist(), len(batches), first_full)
+    ledger = RunLedger(np.repeat([group.k for group in groups], n).tolist(), len(batches), first_full)
     taken = time_in_turn(
         {ENGINE: lambda turn: engine.publish(batches[turn])},
         len(batches),
@@ -248,7 +248,7 @@ def run(setting: Setting, groups: Sequence[Group], contest: str) -> list[Row]:
 class Moving(NamedTuple):
     """A setting of PA and SASF, and how many publications the latter buffers."""
 
-    setting: Setting
+    setting: WindowSetting
     k: int
     b: int
 
@@ -275,7 +275,7 @@ def count_updates(moving: Moving, progress: Progress) -> list[Row]:
     return rows
 
 
-def first_full_turn(setting: Setting, batches: Sequence[pa.Table]) -> int:
+def first_full_turn(setting: WindowSetting, batches: Sequence[pa.Table]) -> int:
     """The first batch that finds a whole window behind it."""
     starts = [batch["ts"][0].as_py() for batch in batches]
     return int(np.searchsorted(starts, setting.window * MINUTE))

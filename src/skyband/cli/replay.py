@@ -79,13 +79,13 @@ def command(
         raise click.UsageError("--zones needs --runner spark: the local runner has one engine for all subscriptions.")
     check_names((out, rejects_file), (publications, subscriptions))
     options |= {"window": default_window(window_n, window_us), "on_error": on_error}
-    from skyband.replay import Discard, table_file
+    from skyband.replay import SummaryOnly, table_file
 
     replay = _runner(runner, zones or 1)
 
     rejects: dict[str, list[Reject]] = {}
     with ExitStack() as stack:
-        sink = Discard() if out is None else stack.enter_context(table_file(out))
+        sink = SummaryOnly() if out is None else stack.enter_context(table_file(out))
         refused = None if rejects_file is None else stack.enter_context(table_file(rejects_file))
         with output.progress("publishing") as progress:
             summary = replay(publications, subscriptions, sink=sink, rejects=rejects, progress=progress, **options)

@@ -54,13 +54,13 @@ def command(
       skyband top --publications data/publications.parquet \\
           --subscriptions data/subscriptions.parquet --at 60000000 --ids 3,17
     """
-    from skyband.replay import Discard, Plan, table_file, top
+    from skyband.replay import Plan, SummaryOnly, table_file, top
 
     plan = Plan(window=default_window(window_n, window_us), **options)
     wanted = None if ids is None else [part.strip() for part in ids.split(",")]
     check_names((out,), (publications, subscriptions))
     with ExitStack() as stack:
-        sink = Discard() if out is None else stack.enter_context(table_file(out))
+        sink = SummaryOnly() if out is None else stack.enter_context(table_file(out))
         with output.progress("publishing") as progress:
             ranking = top(publications, subscriptions, plan, at=at, ids=wanted, progress=progress)
         sink.begin(ranking.table.schema)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from skyband.contract.tops import Id
 from skyband.covering.forest import Forest
-from skyband.covering.region import BoxShapes, Regions, bounding_boxes, contains, nested, take, whole_space
+from skyband.covering.region import Box, Regions, bounding_boxes, contains, nested, take, whole_space
 from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.growth import grown_all
 
@@ -46,16 +46,14 @@ class ProxySet:
     contain each other the earlier stands for the later. Where all publications lie in a `domain`, only that counts.
     """
 
-    def __init__(self, dims: int, domain: BoxShapes | None = None) -> None:
-        self.domain = (
-            whole_space(dims) if domain is None else BoxShapes(*(np.asarray(side, np.float64) for side in domain))
-        )
+    def __init__(self, dims: int, domain: Box | None = None) -> None:
+        self.domain = whole_space(dims) if domain is None else Box(*(np.asarray(side, np.float64) for side in domain))
         self._forest = Forest()
         self._slots: dict[Id, int] = {}
         self._ids: list[Id] = []
         self._free: list[int] = []
         self._regions = Regions(np.zeros(0, np.int8), np.zeros((0, dims)), np.zeros((0, dims)), np.zeros(0))
-        self._box = BoxShapes(np.zeros((0, dims)), np.zeros((0, dims)))
+        self._box = Box(np.zeros((0, dims)), np.zeros((0, dims)))
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -157,8 +155,8 @@ class ProxySet:
         """
         roots = self._forest.standing()
         there, here = (
-            BoxShapes(self._box.lo[roots], self._box.hi[roots]),
-            BoxShapes(self._box.lo[slot], self._box.hi[slot]),
+            Box(self._box.lo[roots], self._box.hi[roots]),
+            Box(self._box.lo[slot], self._box.hi[slot]),
         )
         above = roots[nested(there, here)]
         own = np.full(len(above), slot)

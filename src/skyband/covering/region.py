@@ -41,7 +41,7 @@ class Kind(IntEnum):
     CAP = Score.GEODESIC
 
 
-class BoxShapes(NamedTuple):
+class Box(NamedTuple):
     """Closed boxes, one in a row; a side may be infinite, and an empty box is (inf, -inf) in every dimension."""
 
     lo: Floats
@@ -92,13 +92,13 @@ def take(regions: Regions, rows: Int64s | slice) -> Regions:
     return Regions(regions.kinds[rows], regions.points[rows], regions.weights[rows], regions.thresholds[rows])
 
 
-def whole_space(dims: int) -> BoxShapes:
+def whole_space(dims: int) -> Box:
     """The domain of publications that may lie anywhere."""
-    return BoxShapes(np.full(dims, -np.inf), np.full(dims, np.inf))
+    return Box(np.full(dims, -np.inf), np.full(dims, np.inf))
 
 
 @np.errstate(all="ignore")
-def contains(outer: Regions, i: Int64s, inner: Regions, j: Int64s, domain: BoxShapes | None = None) -> Bools:
+def contains(outer: Regions, i: Int64s, inner: Regions, j: Int64s, domain: Box | None = None) -> Bools:
     """For each pair, whether every point of the domain that is in region j of `inner` is in region i of `outer`.
 
     True only where that is certain. It implies that the bounding boxes are nested.
@@ -112,19 +112,19 @@ def contains(outer: Regions, i: Int64s, inner: Regions, j: Int64s, domain: BoxSh
         pairs = enclosed & ~found & (a.kinds == kind) & (True if inside is None else b.kinds == inside)
         at = np.flatnonzero(pairs)
         if len(at):
-            found[at] = test(take(a, at), take(b, at), BoxShapes(box.lo[at], box.hi[at]))
+            found[at] = test(take(a, at), take(b, at), Box(box.lo[at], box.hi[at]))
     return found
 
 
 @np.errstate(all="ignore")
-def bounding_boxes(regions: Regions, domain: BoxShapes | None = None) -> BoxShapes:
+def bounding_boxes(regions: Regions, domain: Box | None = None) -> Box:
     """Boxes around the regions' parts inside of the domain, rounded outward."""
     around = whole_space(regions.points.shape[1]) if domain is None else domain
-    box = BoxShapes(*(np.broadcast_to(side, regions.points.shape).copy() for side in around))
+    box = Box(*(np.broadcast_to(side, regions.points.shape).copy() for side in around))
     for kind, bound in BOUNDS:
         at = np.flatnonzero(regions.kinds == kind)
         if len(at):
-            lo, hi = bound(take(regions, at), BoxShapes(box.lo[at], box.hi[at]))
+            lo, hi = bound(take(regions, at), Box(box.lo[at], box.hi[at]))
             # A side that is not a number, after an overflow, does not bound.
             box.lo[at], box.hi[at] = np.fmax(box.lo[at], lo), np.fmin(box.hi[at], hi)
     empty = _nothing(regions) | is_empty(box)
@@ -132,12 +132,12 @@ def bounding_boxes(regions: Regions, domain: BoxShapes | None = None) -> BoxShap
     return box
 
 
-def nested(outer: BoxShapes, inner: BoxShapes) -> Bools:
+def nested(outer: Box, inner: Box) -> Bools:
     """Which boxes enclose which; either side may be a single box."""
     return _all((outer.lo <= inner.lo) & (inner.hi <= outer.hi))
 
 
-def is_empty(box: BoxShapes) -> Bools:
+def is_empty(box: Box) -> Bools:
     """Which boxes are empty."""
     return ~_all(box.lo <= box.hi)
 
@@ -214,9 +214,9 @@ def _ordered(a: Regions, b: Regions) -> Bools:
     return ordered
 
 
-def _ball_bounds(balls: Regions, _: BoxShapes) -> BoxShapes:
+def _ball_bounds(balls: Regions, _: Box) -> Box:
     reach = _reach(balls)[:, None]
-    return BoxShapes(np.nextafter(balls.points - reach, -np.inf), np.nextafter(balls.points + reach, np.inf))
+    return Box(np.nextafter(balls.points - reach, -np.inf), np.nextafter(balls.points + reach, np.inf))
 
 
 def _reach(balls: Regions) -> Floats:
@@ -225,17 +225,17 @@ def _reach(balls: Regions) -> Floats:
     return reach
 
 
-def _box_bounds(boxes: Regions, _: BoxShapes) -> BoxShapes:
+def _box_bounds(boxes: Regions, _: Box) -> Box:
     # Attributes of no weight divide by zero: their sides are open.
     reach = (boxes.thresholds[:, None] + LEAST) / boxes.weights * (1.0 + _slack(boxes.points))
-    return BoxShapes(np.nextafter(boxes.points - reach, -np.inf), np.nextafter(boxes.points + reach, np.inf))
+    return Box(np.nextafter(boxes.points - reach, -np.inf), np.nextafter(boxes.points + reach, np.inf))
 
 
-def _range_bounds(ranges: Regions, _: BoxShapes) -> BoxShapes:
-    return BoxShapes(ranges.points, ranges.weights)
+def _range_bounds(ranges: Regions, _: Box) -> Box:
+    return Box(ranges.points, ranges.weights)
 
 
-def _cap_bounds(caps: Regions, _: BoxShapes) -> BoxShapes:
+def _cap_bounds(caps: Regions, _: Box) -> Box:
     """Longitudes and latitudes around a cap: all longitudes where it holds a pole or a part of the date line."""
     lon, lat = caps.points.T
     angle = np.degrees(np.minimum(caps.thresholds / EARTH_RADIUS, np.pi)) * (1.0 + GROWN) + GROWN
@@ -245,10 +245,10 @@ def _cap_bounds(caps: Regions, _: BoxShapes) -> BoxShapes:
     around = (np.abs(lat) + angle >= 90.0 - NEAR_POLE) | (lon - width <= -180.0) | (lon + width >= 180.0)
     west, east = np.where(around, -180.0, lon - width), np.where(around, 180.0, lon + width)
     south, north = np.maximum(lat - angle, -90.0), np.minimum(lat + angle, 90.0)
-    return BoxShapes(np.column_stack([west, south]), np.column_stack([east, north]))
+    return Box(np.column_stack([west, south]), np.column_stack([east, north]))
 
 
-def _half_space_bounds(halves: Regions, domain: BoxShapes) -> BoxShapes:
+def _half_space_bounds(halves: Regions, domain: Box) -> Box:
     """Each attribute has to add what the others, at their best, leave missing.
 
     A term p counts for at most p + slack |p| in a computed sum, which grows with p: the best is at a side.
@@ -261,40 +261,40 @@ def _half_space_bounds(halves: Regions, domain: BoxShapes) -> BoxShapes:
     hi = np.where(w < 0.0, np.nextafter(edge, np.inf), np.inf)
     beyond = _total(best) + 2.0 * slack * _total(np.abs(best)) < t
     lo[beyond], hi[beyond] = np.inf, -np.inf
-    return BoxShapes(lo, hi)
+    return Box(lo, hi)
 
 
-def _farthest(box: BoxShapes, points: Floats) -> Floats:
+def _farthest(box: Box, points: Floats) -> Floats:
     return np.maximum(np.abs(box.lo - points), np.abs(box.hi - points))
 
 
-def _box_in_ball(a: Regions, _: Regions, box: BoxShapes) -> Bools:
+def _box_in_ball(a: Regions, _: Regions, box: Box) -> Bools:
     far = _length(_farthest(box, a.points)) + TINY
     return far * (1.0 + 4.0 * _slack(a.points)) <= a.thresholds
 
 
-def _box_in_box(a: Regions, _: Regions, box: BoxShapes) -> Bools:
+def _box_in_box(a: Regions, _: Regions, box: Box) -> Bools:
     # Exact: the computed score of an attribute never falls as the difference grows.
     return _all(_times(a.weights, _farthest(box, a.points)) <= a.thresholds[:, None])
 
 
-def _box_in_half_space(a: Regions, _: Regions, box: BoxShapes) -> Bools:
+def _box_in_half_space(a: Regions, _: Regions, box: Box) -> Bools:
     # A term p counts for at least p - slack |p|, which grows with p: the worst corner has the least of each.
     least = np.minimum(_times(a.points, box.lo), _times(a.points, box.hi))
     return _total(least) - 4.0 * _slack(least) * _total(np.abs(least)) >= a.thresholds
 
 
-def _box_in_range(a: Regions, _: Regions, __: BoxShapes) -> Bools:
+def _box_in_range(a: Regions, _: Regions, __: Box) -> Bools:
     # The range is its own bounding box, in which the inner one is known to be.
     return np.ones(len(a.kinds), np.bool_)
 
 
-def _ball_in_ball(a: Regions, b: Regions, _: BoxShapes) -> Bools:
+def _ball_in_ball(a: Regions, b: Regions, _: Box) -> Bools:
     apart = _length(a.points - b.points)
     return (apart + b.thresholds + TINY) * (1.0 + 4.0 * _slack(a.points)) <= a.thresholds
 
 
-def _cap_in_cap(a: Regions, b: Regions, _: BoxShapes) -> Bools:
+def _cap_in_cap(a: Regions, b: Regions, _: Box) -> Bools:
     here, there = unit_vectors(a.points), unit_vectors(b.points)
     chord, opposite = (np.minimum(np.sqrt((side * side).sum(axis=0)), 2.0) for side in (here - there, here + there))
     near, far = 2.0 * np.arcsin(chord / 2.0), np.pi - 2.0 * np.arcsin(opposite / 2.0)
@@ -303,7 +303,7 @@ def _cap_in_cap(a: Regions, b: Regions, _: BoxShapes) -> Bools:
     return held
 
 
-def _ball_in_half_space(a: Regions, b: Regions, box: BoxShapes) -> Bools:
+def _ball_in_half_space(a: Regions, b: Regions, box: Box) -> Bools:
     """The least of w·x in a ball is w·c - |w| r; the score errs by a part of the terms of x, which is in the box."""
     centre = a.points * b.points
     drop = _length(a.points) * _reach(b)
@@ -311,7 +311,7 @@ def _ball_in_half_space(a: Regions, b: Regions, box: BoxShapes) -> Bools:
     return _total(centre) - drop - 4.0 * _slack(centre) * terms >= a.thresholds
 
 
-def _half_space_in_half_space(a: Regions, b: Regions, box: BoxShapes) -> Bools:
+def _half_space_in_half_space(a: Regions, b: Regions, box: Box) -> Bools:
     """The least of w1·x in the box where w2·x >= t2 is not below λ t2 + least of (w1 - λ w2)·x, for any λ >= 0.
 
     The bound is concave in λ and turns where an attribute's coefficient changes sign: one of the turning points attains
@@ -327,7 +327,7 @@ def _half_space_in_half_space(a: Regions, b: Regions, box: BoxShapes) -> Bools:
     return best >= a.thresholds
 
 
-def _dual(a: Regions, b: Regions, box: BoxShapes, multiplier: Floats) -> Floats:
+def _dual(a: Regions, b: Regions, box: Box, multiplier: Floats) -> Floats:
     # Computed sums move each term by a part of itself: as if its coefficient were anywhere within `doubt`.
     times, slack = multiplier[:, None], 2.0 * _slack(a.points)
     coefficient = a.points - times * b.points
@@ -338,8 +338,8 @@ def _dual(a: Regions, b: Regions, box: BoxShapes, multiplier: Floats) -> Floats:
     return base + _total(least) - slack * (np.abs(base) + _total(np.abs(least)))
 
 
-Bound = Callable[[Regions, BoxShapes], BoxShapes]
-Test = Callable[[Regions, Regions, BoxShapes], Bools]
+Bound = Callable[[Regions, Box], Box]
+Test = Callable[[Regions, Regions, Box], Bools]
 
 BOUNDS: list[tuple[Kind, Bound]] = [
     (Kind.BALL, _ball_bounds),

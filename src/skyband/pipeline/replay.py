@@ -19,7 +19,7 @@ from skyband.pipeline.fit import SAMPLE
 from skyband.pipeline.session import open_session
 from skyband.pipeline.state.folder import State
 from skyband.pipeline.state.spec import Shape
-from skyband.replay import ChangeSink, Discard, Percentiles, Plan, Summary
+from skyband.replay import ChangeSink, Percentiles, Plan, Summary, SummaryOnly
 from skyband.replay.run import Prepared, as_written, prepare, schema_of
 from skyband.replay.source import Loaded
 from skyband.table import Reject, Rejected, Source, WindowKind
@@ -59,7 +59,7 @@ def replay_on_spark(
         commit = run_history(spark, state, shape, frame, size, until, tops, progress, started)
         staged = state.staged(0)
         _refuse(prepared, staged / "dead.parquet")
-        schema, target = schema_of(prepared), sink or Discard()
+        schema, target = schema_of(prepared), sink or SummaryOnly()
         target.begin(schema)
         n_rows = 0
         for table in changes_of(staged, shape):

@@ -11,7 +11,7 @@ Heights = list[float | None]
 """The y of each object; None for a deleted one."""
 
 
-class Draws(NamedTuple):
+class EventDraws(NamedTuple):
     """What chance says of some events: the object, what kind of event, two numbers for y, and a new place."""
 
     chosen: Int64s
@@ -38,7 +38,7 @@ class LiveObjects:
         self.moves_below = delete_share + move_share
         self.new_y = new_y
 
-    def apply(self, draws: Draws) -> tuple[Floats, Heights]:
+    def apply(self, draws: EventDraws) -> tuple[Floats, Heights]:
         """Where each event's object is and its y, after the event; a million a second."""
         n_objects = len(self.places)
         places = np.concatenate((self.places, draws.places))

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.kernels.array import Floats, Int64s
-from skyband.ranges.object_changes import Draws, Heights, LiveObjects, drift, jump
+from skyband.ranges.object_changes import EventDraws, Heights, LiveObjects, drift, jump
 from skyband.ranges.placement import draw_boxes, place_objects, replace_objects
 from skyband.workload.clock import Clock
 from skyband.workload.option import Timed, option
@@ -109,13 +109,13 @@ def _publications(options: Options) -> Iterator[pa.Table]:
         yield _table(options, clock, later, draws.chosen, *objects.apply(draws))
 
 
-def _draws(options: Options, chunk: Chunk) -> Draws:
+def _draws(options: Options, chunk: Chunk) -> EventDraws:
     random, size = generator(options.seed, Purpose.PUBLICATIONS, chunk.number), chunk.size
     chosen = random.integers(0, options.n_objects, size)
     kinds, steps, fresh = random.random((3, size))
     if options.change == "gaussian":
         steps = random.standard_normal(size) * (options.volatility / 8.0)
-    return Draws(chosen, kinds, steps, fresh, replace_objects(random, size, options.dims, options.objects))
+    return EventDraws(chosen, kinds, steps, fresh, replace_objects(random, size, options.dims, options.objects))
 
 
 def _table(options: Options, clock: Clock, chunk: Chunk, chosen: Int64s, x: Floats, y: Heights) -> pa.Table:

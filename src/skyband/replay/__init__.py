@@ -3,17 +3,17 @@
 from skyband.replay.plan import Plan
 from skyband.replay.run import Progress, replay
 from skyband.replay.summary import Percentiles, Summary
-from skyband.replay.table_file import ChangeSink, Discard, TableFile, table_file
+from skyband.replay.table_file import ChangeSink, SummaryOnly, TableFile, table_file
 from skyband.replay.top import Ranking, top
 
 __all__ = [
     "ChangeSink",
-    "Discard",
     "Percentiles",
     "Plan",
     "Progress",
     "Ranking",
     "Summary",
+    "SummaryOnly",
     "TableFile",
     "replay",
     "table_file",

@@ -20,7 +20,7 @@ from skyband.replay.source import (
     tells_time,
 )
 from skyband.replay.summary import Stopwatch, Summary
-from skyband.replay.table_file import ChangeSink, Discard
+from skyband.replay.table_file import ChangeSink, SummaryOnly
 from skyband.table import (
     Bounds,
     OnError,
@@ -78,7 +78,7 @@ def replay(
     plan = Plan(family, engine, window, bounds, words, granularity, batch, on_error, k, matching)
     prepared = prepare(publications, subscriptions, plan, until)
     warm_up(prepared)
-    watch = run(prepared, sink or Discard(), until, progress)
+    watch = run(prepared, sink or SummaryOnly(), until, progress)
     if rejects is not None:
         rejects |= {"publications": prepared.publications.rejects, "subscriptions": prepared.subscriptions.rejects}
     return _summary(prepared, watch, time.perf_counter() - started)

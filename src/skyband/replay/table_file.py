@@ -33,7 +33,7 @@ class ChangeSink(Protocol):
         """Take the next rows."""
 
 
-class Discard:
+class SummaryOnly:
     """A sink for those who want the summary only."""
 
     def begin(self, schema: pa.Schema) -> None:

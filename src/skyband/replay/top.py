@@ -10,7 +10,7 @@ from skyband.contract import FAMILIES
 from skyband.replay.plan import Plan
 from skyband.replay.run import Progress, prepare, run
 from skyband.replay.source import Loaded
-from skyband.replay.table_file import Discard
+from skyband.replay.table_file import SummaryOnly
 from skyband.table import Source
 
 
@@ -46,7 +46,7 @@ def top(
             "replay the events to see whom they reach."
         )
     wanted = None if ids is None else _known(prepared.subscriptions, ids)
-    run(prepared, Discard(), at, progress)
+    run(prepared, SummaryOnly(), at, progress)
     return Ranking(
         family=prepared.family,
         engine=prepared.engine.name,

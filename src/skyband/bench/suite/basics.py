@@ -2,13 +2,13 @@
 
 from skyband.bench.contest import bytes_each
 from skyband.bench.experiment import AnyExperiment, Experiment, whole
-from skyband.bench.parts import Scale, readers, structures
+from skyband.bench.parts import PartsScale, readers, structures
 from skyband.bench.row import Row, ns_per_operation, number
-from skyband.bench.scan import Lengths, Plan, compare_lengths, scan_rows
+from skyband.bench.scan import Lengths, ScanPlan, compare_lengths, scan_rows
 from skyband.bench.view import (
     RATIO,
     SUBSCRIPTIONS,
-    Column,
+    ViewColumn,
     algorithm,
     computed,
     count_given,
@@ -32,7 +32,7 @@ def _per_second(row: Row) -> float:
     return each_second(row) / (row["parameters"]["n_subscriptions"] if _is_publishing(row) else 1)
 
 
-def _each(header: str, counter: str) -> Column:
+def _each(header: str, counter: str) -> ViewColumn:
     def text(row: Row) -> str:
         counted = row["measures"].get(counter)
         return "" if counted is None else number(counted / row["parameters"]["batch"])
@@ -57,9 +57,9 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         name="scan",
         summary="Brute force in kernels over growing numbers of subscriptions, for every family, beside the oracle.",
         scales={
-            "toy": Plan((20, 40), (), 30, 10, 4, 2, 3, 12, 12, 200, 1e9),
-            "small": Plan((100, 1000, 10_000, 100_000), (), 40_000, 10_000, 100, 9, 20, 300, 200, 0, 30.0),
-            "full": Plan(
+            "toy": ScanPlan((20, 40), (), 30, 10, 4, 2, 3, 12, 12, 200, 1e9),
+            "small": ScanPlan((100, 1000, 10_000, 100_000), (), 40_000, 10_000, 100, 9, 20, 300, 200, 0, 30.0),
+            "full": ScanPlan(
                 (100, 1000, 10_000, 100_000, 1_000_000), (5_000_000,), 40_000, 10_000, 100, 11, 50, 1000, 200, 0, 110.0
             ),
         },
@@ -122,9 +122,9 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         name="kernels",
         summary="The id map, the heap and the slots alone, beside a dict, heapq, numpy and a list.",
         scales={
-            "toy": Scale((100,), 2),
-            "small": Scale((10_000, 100_000, 1_000_000), 5),
-            "full": Scale((10_000, 100_000, 1_000_000, 5_000_000), 5),
+            "toy": PartsScale((100,), 2),
+            "small": PartsScale((10_000, 100_000, 1_000_000), 5),
+            "full": PartsScale((10_000, 100_000, 1_000_000, 5_000_000), 5),
         },
         sweep=whole,
         measure=structures,
@@ -153,9 +153,9 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         name="parse",
         summary="Readers of window publications: Arrow, Parquet, NDJSON, CSV and pandas.",
         scales={
-            "toy": Scale((50,), 2),
-            "small": Scale((1000, 10_000, 100_000), 5),
-            "full": Scale((1000, 10_000, 100_000, 300_000), 5),
+            "toy": PartsScale((50,), 2),
+            "small": PartsScale((1000, 10_000, 100_000), 5),
+            "full": PartsScale((1000, 10_000, 100_000, 300_000), 5),
         },
         sweep=whole,
         measure=readers,

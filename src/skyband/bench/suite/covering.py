@@ -7,11 +7,11 @@ probes. Ratios are to `corners` on the same queries, in batches.
 
 from collections.abc import Iterator
 
-from skyband.bench.covering_contest import Effort, compare
+from skyband.bench.covering_contest import CoveringEffort, compare
 from skyband.bench.covering_curves import LENGTHS, Orders, Square, compare_orders, count_runs, divide_region
-from skyband.bench.covering_data import LARGE, SMALL, Setting, sized
-from skyband.bench.covering_recall import Hunt, recall
-from skyband.bench.covering_speedup import Case, Plan, speed_up
+from skyband.bench.covering_data import LARGE, SMALL, CoveringSetting, sized
+from skyband.bench.covering_recall import RecallPlan, recall
+from skyband.bench.covering_speedup import RegionCase, SpeedupPlan, speed_up
 from skyband.bench.experiment import AnyExperiment, Experiment, Progress, Size
 from skyband.bench.row import Row
 from skyband.bench.view import (
@@ -35,16 +35,16 @@ BATCH = shown("µs in a batch", "batch_us")
 ASKED = computed("queries asked", lambda row: row["n_operations"])
 
 # Few bits where the paper's search takes part: with 16 of them most regions have more cubes than can be searched.
-FOUR = (Setting(0, 2), Setting(0, 4), Setting(0, 8), Setting(0, 4, "clustered"))
-SEARCHED = (*FOUR, Setting(0, 4, "zipfian"), Setting(0, 4, sides=LARGE))
-ORDERED = (*FOUR, Setting(0, 4, sides=LARGE))
+FOUR = (CoveringSetting(0, 2), CoveringSetting(0, 4), CoveringSetting(0, 8), CoveringSetting(0, 4, "clustered"))
+SEARCHED = (*FOUR, CoveringSetting(0, 4, "zipfian"), CoveringSetting(0, 4, sides=LARGE))
+ORDERED = (*FOUR, CoveringSetting(0, 4, sides=LARGE))
 RECALLED = sized(
     (
-        Setting(0, 2, bits=8),
-        Setting(0, 2, "clustered", bits=8),
-        Setting(0, 2, "zipfian", bits=8),
-        Setting(0, 2, sides=LARGE, bits=8),
-        Setting(0, 4, bits=6),
+        CoveringSetting(0, 2, bits=8),
+        CoveringSetting(0, 2, "clustered", bits=8),
+        CoveringSetting(0, 2, "zipfian", bits=8),
+        CoveringSetting(0, 2, sides=LARGE, bits=8),
+        CoveringSetting(0, 4, bits=6),
     ),
     *(1_000, 10_000, 100_000, 1_000_000),
 )
@@ -54,7 +54,7 @@ RUNS = {("Z", 256): 1.0, ("Z", 257): 385.0}
 SPEED_UPS = {(4, 0.7): 500.0, (4, 0.9): 20.0, (8, 0.75): 3.0}
 
 
-def _compare(point: tuple[Setting, Effort], progress: Progress) -> Iterator[Row]:
+def _compare(point: tuple[CoveringSetting, CoveringEffort], progress: Progress) -> Iterator[Row]:
     setting, effort = point
     return compare(setting, effort, progress)
 
@@ -84,7 +84,9 @@ def _region(row: Row) -> str:
     return f"aspect ratio {row['parameters']['aspect']}, {row['parameters']['held']} side held"
 
 
-def speed_up_figure(figure: int, plans: dict[Size, Plan]) -> Experiment[Plan, tuple[Plan, Case]]:
+def speed_up_figure(
+    figure: int, plans: dict[Size, SpeedupPlan]
+) -> Experiment[SpeedupPlan, tuple[SpeedupPlan, RegionCase]]:
     """Figures 7 to 9: speed-up of approximate over exhaustive search by coverage."""
     dims = 2 * plans["full"].attributes
 
@@ -92,7 +94,7 @@ def speed_up_figure(figure: int, plans: dict[Size, Plan]) -> Experiment[Plan, tu
         sides = plans[row["size"]].sides if row["parameters"]["held"] == "shortest" else plans[row["size"]].longest
         return "coverage" in row["parameters"] and row["parameters"]["held_side"] == max(sides)
 
-    def measure(point: tuple[Plan, Case], progress: Progress) -> Iterator[Row]:
+    def measure(point: tuple[SpeedupPlan, RegionCase], progress: Progress) -> Iterator[Row]:
         return speed_up(*point, progress)
 
     return Experiment(
@@ -129,13 +131,15 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         name="covering",
         summary="Searches for a covering subscription side by side: time, steps, updates, build and bytes.",
         scales={
-            "toy": [(Setting(60, 2, sides=LARGE, bits=5), Effort(12, 1, 4, 0.01, 200, 400, (0.7, 0.5)))],
+            "toy": [
+                (CoveringSetting(60, 2, sides=LARGE, bits=5), CoveringEffort(12, 1, 4, 0.01, 200, 400, (0.7, 0.5)))
+            ],
             "small": [
-                (each, Effort(1_000, 3, 1_000, 0.3, 1_000_000, 4_000_000))
+                (each, CoveringEffort(1_000, 3, 1_000, 0.3, 1_000_000, 4_000_000))
                 for each in sized(SEARCHED, 10_000, 100_000, 1_000_000)
             ],
             "full": [
-                (each, Effort(2_000, 5, 2_000, 1.0, 10_000_000, 20_000_000))
+                (each, CoveringEffort(2_000, 5, 2_000, 1.0, 10_000_000, 20_000_000))
                 for each in sized(SEARCHED, 10_000, 100_000, 1_000_000, 5_000_000)
             ],
         },
@@ -167,7 +171,7 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         name="covering-curves",
         summary="The Z curve against the Hilbert curve, for the exact search by corners: nodes looked at, and time.",
         scales={
-            "toy": [Orders(Setting(60, 2, bits=6), 6, 1)],
+            "toy": [Orders(CoveringSetting(60, 2, bits=6), 6, 1)],
             "small": [Orders(each, 1_000, 41, most=10_000) for each in sized(ORDERED, 10_000, 100_000, 1_000_000)],
             "full": [Orders(each, 5_000, 41) for each in sized(ORDERED, 10_000, 100_000, 1_000_000, 5_000_000)],
         },
@@ -236,35 +240,36 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
     speed_up_figure(
         7,
         {
-            "toy": Plan(2, (2,), (0, 1), 3, 30, 1_000, (0.9, 0.5), 1, longest=(2,)),
-            "small": Plan(2, (16, 32, 64), (0, 1, 2), 20, 10_000, 3_000_000, longest=(64,)),
-            "full": Plan(2, (16, 32, 64), (0, 1, 2), 50, 10_000, 20_000_000, longest=(64,)),
+            "toy": SpeedupPlan(2, (2,), (0, 1), 3, 30, 1_000, (0.9, 0.5), 1, longest=(2,)),
+            "small": SpeedupPlan(2, (16, 32, 64), (0, 1, 2), 20, 10_000, 3_000_000, longest=(64,)),
+            "full": SpeedupPlan(2, (16, 32, 64), (0, 1, 2), 50, 10_000, 20_000_000, longest=(64,)),
         },
     ),
     speed_up_figure(
         8,
         {
-            "toy": Plan(3, (2,), (0,), 2, 30, 1_000, (0.9, 0.5), 1, longest=(2,)),
-            "small": Plan(3, (4, 8), (0, 1, 2), 20, 10_000, 4_000_000, longest=(8,)),
-            "full": Plan(3, (4, 8), (0, 1, 2), 50, 10_000, 50_000_000, longest=(8,)),
+            "toy": SpeedupPlan(3, (2,), (0,), 2, 30, 1_000, (0.9, 0.5), 1, longest=(2,)),
+            "small": SpeedupPlan(3, (4, 8), (0, 1, 2), 20, 10_000, 4_000_000, longest=(8,)),
+            "full": SpeedupPlan(3, (4, 8), (0, 1, 2), 50, 10_000, 50_000_000, longest=(8,)),
         },
     ),
     speed_up_figure(
         9,
         {
-            "toy": Plan(4, (1,), (0, 1), 2, 20, 1_000, (0.9, 0.5), 1, longest=(2,)),
-            "small": Plan(4, (2, 4), (0, 1, 2), 10, 10_000, 15_000_000, longest=(8,)),
-            "full": Plan(4, (2, 4, 6), (0, 1, 2), 50, 10_000, 50_000_000, longest=(8,)),
+            "toy": SpeedupPlan(4, (1,), (0, 1), 2, 20, 1_000, (0.9, 0.5), 1, longest=(2,)),
+            "small": SpeedupPlan(4, (2, 4), (0, 1, 2), 10, 10_000, 15_000_000, longest=(8,)),
+            "full": SpeedupPlan(4, (2, 4, 6), (0, 1, 2), 50, 10_000, 50_000_000, longest=(8,)),
         },
     ),
     Experiment(
         name="covering-recall",
         summary="How much covering the paper's search misses, and how much longer its routing tables are, by coverage.",
         scales={
-            "toy": [Hunt(Setting(40, 2, sides=LARGE, bits=5), 8, (0.5, 0.1), 50, 40, 1.0)],
-            "small": [Hunt(each, 200, (0.5, 0.3, 0.1, 0.05), 200_000, 10_000, 15.0) for each in RECALLED],
+            "toy": [RecallPlan(CoveringSetting(40, 2, sides=LARGE, bits=5), 8, (0.5, 0.1), 50, 40, 1.0)],
+            "small": [RecallPlan(each, 200, (0.5, 0.3, 0.1, 0.05), 200_000, 10_000, 15.0) for each in RECALLED],
             "full": [
-                Hunt(each, 1_000, (0.5, 0.3, 0.2, 0.1, 0.05, 0.01), 200_000, 1_000_000, 100.0) for each in RECALLED
+                RecallPlan(each, 1_000, (0.5, 0.3, 0.2, 0.1, 0.05, 0.01), 200_000, 1_000_000, 100.0)
+                for each in RECALLED
             ],
         },
         sweep=iter,

@@ -15,10 +15,10 @@ from skyband.bench.experiment import AnyExperiment, Experiment, Size, whole
 from skyband.bench.geotext_contest import (
     SCAN,
     SKYPE,
-    Entrant,
-    Match,
-    Plan,
-    Setting,
+    GeotextEntrant,
+    GeotextMatch,
+    GeotextPlan,
+    GeotextSetting,
     compare_family,
     compare_millions,
     run_match,
@@ -28,8 +28,8 @@ from skyband.bench.row import Row, number
 from skyband.bench.runner import Spending, total_bytes
 from skyband.bench.view import (
     SUBSCRIPTIONS,
-    Column,
     Plot,
+    ViewColumn,
     algorithm,
     computed,
     count_given,
@@ -45,7 +45,7 @@ from skyband.bench.view import (
 )
 from skyband.geotext.workload import CORPORA
 
-CIQ, OURS = Entrant("ciq-kmax", "ciq"), Entrant("blocks", "blocks")
+CIQ, OURS = GeotextEntrant("ciq-kmax", "ciq"), GeotextEntrant("blocks", "blocks")
 EVERYBODY = (SKYPE, CIQ, OURS)
 FAMILY = (SCAN, CIQ, SKYPE, OURS)
 # What indexes count of what their bounds have saved.
@@ -56,8 +56,8 @@ N_GROUPS = 10
 PRUNINGS = ("cells", "groups", "termination", "prefix", "max_weight", "inner", "outer", "unseen")
 
 
-def _without(label: str, *left_out: str) -> Entrant:
-    return Entrant(label, "skype", {"prunings": [name for name in PRUNINGS if name not in left_out]})
+def _without(label: str, *left_out: str) -> GeotextEntrant:
+    return GeotextEntrant(label, "skype", {"prunings": [name for name in PRUNINGS if name not in left_out]})
 
 
 PRUNED = (
@@ -67,14 +67,14 @@ PRUNED = (
 )
 # All behind IGPT.
 POLICIES = (
-    Entrant("igpt-cskyband", "skype"),
-    Entrant("igpt-kmax", "skype", {"policy": "kmax"}),
-    Entrant("igpt-skyband", "skype", {"policy": "skyband"}),
-    Entrant("igpt-margin", "skype", {"policy": "margin"}),
+    GeotextEntrant("igpt-cskyband", "skype"),
+    GeotextEntrant("igpt-kmax", "skype", {"policy": "kmax"}),
+    GeotextEntrant("igpt-skyband", "skype", {"policy": "skyband"}),
+    GeotextEntrant("igpt-margin", "skype", {"policy": "margin"}),
 )
 
 
-class Scale(NamedTuple):
+class GeotextScale(NamedTuple):
     """How much of section 7.1 is taken, by default all; `data` is for Figures 7 to 11, `two` for those after them.
 
     `shrink` divides vocabularies: with fewer messages in a window, words have to be fewer for as many of them to match.
@@ -98,43 +98,45 @@ class Scale(NamedTuple):
     keywords: tuple[int, ...] = (1, 2, 3, 4, 5)
     multiples: tuple[int, ...] = (1, 2, 3, 4, 5)
 
-    def setting(self, data: str, settled: bool = False) -> Setting:
+    def setting(self, data: str, settled: bool = False) -> GeotextSetting:
         """The defaults on a data set."""
         corpus, n_warm = Corpus(data, self.shrink), self.n_settled if settled else self.n_warm
-        return Setting(corpus, self.n_subscriptions, self.n_live, n_warm, self.batch, self.n_rounds, self.k)
+        return GeotextSetting(corpus, self.n_subscriptions, self.n_live, n_warm, self.batch, self.n_rounds, self.k)
 
-    def on_every(self, entrants: Sequence[Entrant], settled: bool = False) -> Iterator[Match]:
+    def on_every(self, entrants: Sequence[GeotextEntrant], settled: bool = False) -> Iterator[GeotextMatch]:
         """A contest on every data set."""
-        return (Match(self.setting(data, settled), entrants, self.at_once, data) for data in self.data)
+        return (GeotextMatch(self.setting(data, settled), entrants, self.at_once, data) for data in self.data)
 
-    def over(self, x: str, values: Sequence[int]) -> Iterator[Match]:
+    def over(self, x: str, values: Sequence[int]) -> Iterator[GeotextMatch]:
         """Skype, CIQ with kmax and ours on two data sets, in settings that differ in a parameter, which grows."""
         for data in self.two:
             spending = Spending()
             for n in values:
                 more: dict[str, Any] = {x: n}
                 setting = self.setting(data)._replace(**more)
-                yield Match(setting, EVERYBODY, self.at_once, f"{data}, {x} = {n:,}", x, spending)
+                yield GeotextMatch(setting, EVERYBODY, self.at_once, f"{data}, {x} = {n:,}", x, spending)
 
 
-SCALES: dict[Size, Scale] = {
+SCALES: dict[Size, GeotextScale] = {
     # Without real data, so that what a toy run does is the same everywhere.
-    "toy": Scale(
+    "toy": GeotextScale(
         n_subscriptions=24, n_live=40, n_warm=20, n_settled=40, batch=10, n_rounds=2, shrink=10_000, k=3, at_once=2,
         data=("tweets", "places"), ks=(2, 4), groups=(2, 10), keywords=(1, 3), multiples=(1, 2),
     ),
     # A fiftieth of subscriptions, messages and words.
-    "small": Scale(
+    "small": GeotextScale(
         n_subscriptions=20_000, n_live=20_000, n_warm=20_000, n_settled=100_000, n_rounds=10, shrink=50, at_once=16
     ),
-    "full": Scale(),
+    "full": GeotextScale(),
 }  # fmt: skip
 
 
-PLANS: dict[Size, Plan] = {
-    "toy": Plan(((10, FAMILY), (20, FAMILY)), n_live=30, n_warm=10, n_rounds=2, batch=10, shrink=10_000, k=3),
-    "small": Plan(((10_000, FAMILY), (100_000, FAMILY)), n_live=100_000, n_warm=20_000, n_rounds=5, patience=15.0),
-    "full": Plan(
+PLANS: dict[Size, GeotextPlan] = {
+    "toy": GeotextPlan(((10, FAMILY), (20, FAMILY)), n_live=30, n_warm=10, n_rounds=2, batch=10, shrink=10_000, k=3),
+    "small": GeotextPlan(
+        ((10_000, FAMILY), (100_000, FAMILY)), n_live=100_000, n_warm=20_000, n_rounds=5, patience=15.0
+    ),
+    "full": GeotextPlan(
         tuple((n, FAMILY) for n in (10_000, 100_000, 1_000_000, 5_000_000)),
         n_live=1_000_000,
         n_warm=100_000,
@@ -144,10 +146,14 @@ PLANS: dict[Size, Plan] = {
     ),
 }
 OURS_FIRST = (OURS, SKYPE, CIQ)
-MILLIONS: dict[Size, Plan] = {
-    "toy": Plan(((20, OURS_FIRST), (40, (OURS,))), n_live=30, n_warm=10, n_rounds=2, batch=10, shrink=10_000, k=3),
-    "small": Plan(((1_000_000, OURS_FIRST), (5_000_000, (OURS,))), n_live=200_000, n_warm=5_000, n_rounds=5),
-    "full": Plan(((1_000_000, OURS_FIRST), (5_000_000, OURS_FIRST)), n_live=1_000_000, n_warm=50_000, n_rounds=20),
+MILLIONS: dict[Size, GeotextPlan] = {
+    "toy": GeotextPlan(
+        ((20, OURS_FIRST), (40, (OURS,))), n_live=30, n_warm=10, n_rounds=2, batch=10, shrink=10_000, k=3
+    ),
+    "small": GeotextPlan(((1_000_000, OURS_FIRST), (5_000_000, (OURS,))), n_live=200_000, n_warm=5_000, n_rounds=5),
+    "full": GeotextPlan(
+        ((1_000_000, OURS_FIRST), (5_000_000, OURS_FIRST)), n_live=1_000_000, n_warm=50_000, n_rounds=20
+    ),
 }
 
 
@@ -188,20 +194,20 @@ def _tuned(row: Row) -> str:
     return f"kmax = {found['kmax']}" if "kmax" in found else f"θ = {found['ratio']} kScore" if "ratio" in found else ""
 
 
-def _tunings(scale: Scale) -> Iterator[Match]:
+def _tunings(scale: GeotextScale) -> Iterator[GeotextMatch]:
     """cSkyband under its defaults first, then every kmax and every θ, all behind IGPT."""
-    entrants = [Entrant("cskyband", "skype")]
+    entrants = [GeotextEntrant("cskyband", "skype")]
     entrants += [
-        Entrant("kmax", "skype", {"policy": "kmax", "kmax": float(n)}, {"kmax": n * scale.k}) for n in MULTIPLES
+        GeotextEntrant("kmax", "skype", {"policy": "kmax", "kmax": float(n)}, {"kmax": n * scale.k}) for n in MULTIPLES
     ]
-    entrants += [Entrant("skyband", "skype", {"policy": "skyband", "ratio": ratio}) for ratio in RATIOS]
-    yield Match(scale.setting("tweets", settled=True), entrants, scale.at_once, "tweets")
+    entrants += [GeotextEntrant("skyband", "skype", {"policy": "skyband", "ratio": ratio}) for ratio in RATIOS]
+    yield GeotextMatch(scale.setting("tweets", settled=True), entrants, scale.at_once, "tweets")
 
 
-def _numbers_of_groups(scale: Scale) -> Iterator[Match]:
+def _numbers_of_groups(scale: GeotextScale) -> Iterator[GeotextMatch]:
     """The default first, which ratios are to."""
     numbers = [N_GROUPS, *(n for n in scale.groups if n != N_GROUPS)]
-    return scale.on_every([Entrant(f"{n} groups", "skype", {"groups": n}) for n in numbers])
+    return scale.on_every([GeotextEntrant(f"{n} groups", "skype", {"groups": n}) for n in numbers])
 
 
 DATA, ENGINE = given("data set", "data"), algorithm("algorithm")
@@ -222,14 +228,16 @@ VERIFIED, CANDIDATES = shown("pairs verified", "index.verified"), shown("candida
 def _entry(
     name: str,
     summary: str,
-    sweep: Callable[[Scale], Iterable[Match]],
-    columns: tuple[Column, ...],
+    sweep: Callable[[GeotextScale], Iterable[GeotextMatch]],
+    columns: tuple[ViewColumn, ...],
     *plots: Plot,
 ) -> AnyExperiment:
     return Experiment(f"geotext-{name}", summary, SCALES, sweep, run_match, columns, plots)
 
 
-def _sweep_entry(figure: int, by: str, header: str, x: str, values: Callable[[Scale], Sequence[int]]) -> AnyExperiment:
+def _sweep_entry(
+    figure: int, by: str, header: str, x: str, values: Callable[[GeotextScale], Sequence[int]]
+) -> AnyExperiment:
     """Figures 12 to 15: arrivals and expiries by a parameter, for each data set that is swept."""
     return _entry(
         f"figure{figure}",
@@ -250,7 +258,7 @@ def _sweep_entry(figure: int, by: str, header: str, x: str, values: Callable[[Sc
                 of=where(data=data),
                 x_label=header,
             )
-            for data in Scale().two
+            for data in GeotextScale().two
             for part in ("arrival", "expiry")
         ),
     )
@@ -376,7 +384,7 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         "figure9",
         "Figure 9 of the Skype paper: the time of arrivals and the size of the subscription index, CIQ and IGPT.",
         lambda scale: scale.on_every(
-            (Entrant("igpt", "skype"), Entrant("ciq", "ciq", {"policy": "cskyband"}), OURS)
+            (GeotextEntrant("igpt", "skype"), GeotextEntrant("ciq", "ciq", {"policy": "cskyband"}), OURS)
         ),
         (
             DATA, ENGINE, ARRIVAL, ARRIVAL_RATIO, INDEX, shown("pairs verified a message", "index.verified"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from skyband.bench.experiment import AnyExperiment, Experiment, Progress, Size, whole
 from skyband.bench.pipeline_contest import latency, shapes, throughput, zones_of
 from skyband.bench.pipeline_cost import state_rows
-from skyband.bench.pipeline_course import Course, rate
+from skyband.bench.pipeline_course import PipelineCourse, rate
 from skyband.bench.pipeline_flow import session, why_missing
 from skyband.bench.row import Row, ns_per_operation, number, skipped
 from skyband.bench.view import RATIO, SUBSCRIPTIONS, algorithm, computed, described, each_second, plot, shown
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class Plan(NamedTuple):
+class PipelinePlan(NamedTuple):
     """How much is measured; `batch` of 0 stands for about a second of the bare engine's work."""
 
     n_subscriptions: int
@@ -41,10 +41,10 @@ class Plan(NamedTuple):
     shrink: int = 50
     k: int = 20
 
-    def course(self, batch: int, n_batches: int, n_subscriptions: int | None = None) -> Course:
+    def course(self, batch: int, n_batches: int, n_subscriptions: int | None = None) -> PipelineCourse:
         """A course of this plan."""
         n = self.n_subscriptions if n_subscriptions is None else n_subscriptions
-        return Course(n, self.n_live, batch, n_batches, self.shrink, self.k)
+        return PipelineCourse(n, self.n_live, batch, n_batches, self.shrink, self.k)
 
     def given(self, n_subscriptions: int | None = None, **more: object) -> dict[str, object]:
         """What a row says of it."""
@@ -52,18 +52,18 @@ class Plan(NamedTuple):
         return {"n_subscriptions": n, "n_live": self.n_live, "k": self.k, "shrink": self.shrink, "n_zones": 1} | more
 
 
-PLANS: dict[Size, Plan] = {
-    "toy": Plan(
+PLANS: dict[Size, PipelinePlan] = {
+    "toy": PipelinePlan(
         n_subscriptions=20, n_live=30, batch=10, n_batches=2, zones=(1,), latency_zones=(1,), n_latencies=2,
         at_low_rate=3, every=0.05, state_rows=(5,), n_states=2, recovery=(20,), shape_zones=(1,), few=10, n_starts=0,
         shrink=10_000, k=3,
     ),
-    "small": Plan(
+    "small": PipelinePlan(
         n_subscriptions=10_000, n_live=20_000, batch=0, n_batches=6, zones=(1, 2, 4), latency_zones=(1,),
         n_latencies=30, at_low_rate=50, every=0.5, state_rows=(10, 100, 1000), n_states=6, recovery=(10_000, 100_000),
         shape_zones=(1, 2), few=10, n_starts=3,
     ),
-    "full": Plan(
+    "full": PipelinePlan(
         n_subscriptions=100_000, n_live=50_000, batch=0, n_batches=11, zones=(1, 2, 4), latency_zones=(1, 2, 4),
         n_latencies=100, at_low_rate=50, every=0.5, state_rows=(10, 100, 1000, 10_000), n_states=11,
         recovery=(10_000, 100_000, 1_000_000), shape_zones=(1, 2), few=10, n_starts=5,
@@ -71,7 +71,7 @@ PLANS: dict[Size, Plan] = {
 }  # fmt: skip
 
 
-def everything(plan: Plan, progress: Progress) -> Iterator[Row]:
+def everything(plan: PipelinePlan, progress: Progress) -> Iterator[Row]:
     """Everything that a plan asks for, with one Spark session; recovery comes last, with sessions of its own."""
     # Imported here, since it is run as a module of its own, which imports all benchmarks.
     from skyband.bench.pipeline_process import recovered, startup_rows
@@ -93,14 +93,14 @@ def everything(plan: Plan, progress: Progress) -> Iterator[Row]:
             yield from startup_rows(plan.n_starts, {"n_subscriptions": 0}, progress)
 
 
-def _second(plan: Plan, progress: Progress) -> int:
+def _second(plan: PipelinePlan, progress: Progress) -> int:
     """As many publications as the bare engine takes in about a second, to two digits."""
     progress("how many publications are a second of work")
     found = rate(plan.n_subscriptions, plan.n_live, 1000, plan.shrink, plan.k)
     return max(100, int(float(f"{min(found, plan.n_live / 2):.1g}")))
 
 
-def _streams(spark: "SparkSession", plan: Plan, batch: int, folder: Path, progress: Progress) -> Iterator[Row]:
+def _streams(spark: "SparkSession", plan: PipelinePlan, batch: int, folder: Path, progress: Progress) -> Iterator[Row]:
     for n_zones in plan.zones:
         progress(f"throughput, {zones_of(n_zones)}, batches of {batch:,}")
         course = plan.course(batch, plan.n_batches)
@@ -116,7 +116,7 @@ def _streams(spark: "SparkSession", plan: Plan, batch: int, folder: Path, progre
         yield from shapes(spark, folder / f"shapes-{n_zones}", courses, n_zones, plan.given())
 
 
-def _costs(plan: Plan, folder: Path, progress: Progress) -> Iterator[Row]:
+def _costs(plan: PipelinePlan, folder: Path, progress: Progress) -> Iterator[Row]:
     for n in plan.state_rows:
         progress(f"cost of state, {n:,} rows a batch")
         place = folder / f"state-{n}"
@@ -124,14 +124,14 @@ def _costs(plan: Plan, folder: Path, progress: Progress) -> Iterator[Row]:
         yield from state_rows(plan.course(n, plan.n_states), place, plan.given(batch=n))
 
 
-def _begin(spark: "SparkSession", plan: Plan, n: int, folder: Path, progress: Progress) -> Path:
+def _begin(spark: "SparkSession", plan: PipelinePlan, n: int, folder: Path, progress: Progress) -> Path:
     from skyband.bench.pipeline_process import begin
 
     progress(f"state to recover, {n:,} subscriptions")
     return begin(spark, plan.course(plan.at_low_rate, 3, n), folder)
 
 
-def recovery(plan: Plan, progress: Progress) -> Iterator[Row]:
+def recovery(plan: PipelinePlan, progress: Progress) -> Iterator[Row]:
     """A state of each size is made by a pipeline, and then gone on with in a new process."""
     from skyband.bench.pipeline_process import recovered
 
@@ -172,7 +172,7 @@ def under_load(load: Load, progress: Progress) -> Iterator[Row]:
     with TemporaryDirectory(prefix="skyband-bench-") as folder, session() as spark:
         for n_zones in zones:
             progress(f"throughput, {zones_of(n_zones)}, batches of {batch:,}")
-            course = Course(n, n_live, batch, n_batches, shrink, k)
+            course = PipelineCourse(n, n_live, batch, n_batches, shrink, k)
             yield from throughput(spark, Path(folder) / str(n_zones), course, n_zones, given | {"batch": batch})
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from skyband.bench.experiment import AnyExperiment, Experiment
-from skyband.bench.ranges_data import DENSE, RELAX, SPARSE, UNICAST, Approach, Setting, loosened
-from skyband.bench.ranges_engine import Behind, Growing, Whole, compare_engines, compare_modes, paint_whole
+from skyband.bench.ranges_data import DENSE, RELAX, SPARSE, UNICAST, Approach, RangesSetting, loosened
+from skyband.bench.ranges_engine import Growing, RangesPlan, Whole, compare_engines, compare_modes, paint_whole
 from skyband.bench.ranges_paper import (
     AFFECTED_PAPER,
     EPSILONS,
@@ -31,7 +31,7 @@ from skyband.bench.ranges_paper import (
     VOLATILITIES,
     Figures,
     M,
-    Scale,
+    RangesScale,
     by_data_and_k,
     by_k,
     by_m,
@@ -44,9 +44,9 @@ from skyband.bench.row import Row, ns_per_operation
 from skyband.bench.view import (
     RATIO,
     SUBSCRIPTIONS,
-    Column,
     K,
     Plot,
+    ViewColumn,
     algorithm,
     beside,
     computed,
@@ -92,7 +92,7 @@ def _calls(row: Row) -> float:
     return float(sum(row["measures"].get(name, 0.0) for name in ("first_k", "min_y", "snap")))
 
 
-def _redundancy(figures: Figures, m: int) -> tuple[Column, ...]:
+def _redundancy(figures: Figures, m: int) -> tuple[ViewColumn, ...]:
     return (*beside("redundancy", "redundancy_changed", by_k(figures, m)), shown("of all messages", "redundancy"))
 
 
@@ -131,10 +131,10 @@ def _servers_asked(row: Row, first: Row) -> dict[str, float]:
     return {"length": told["visited"] / (told["first_k"] + told["min_y"])}
 
 
-def _figure15(scale: Scale) -> Iterator[Series]:
+def _figure15(scale: RangesScale) -> Iterator[Series]:
     """Both algorithms on every workload, and with changes that are Gaussian."""
 
-    def series(part: str, about: str, setting: Setting, ks: Sequence[int]) -> Series:
+    def series(part: str, about: str, setting: RangesSetting, ks: Sequence[int]) -> Series:
         return Series(setting, ks, (DENSE, SPARSE), prefix=about, more={"part": part, "workload": about})
 
     for few in scale.over(scale.figure15, scale.setting._replace(n_objects=scale.n_few)):
@@ -147,30 +147,30 @@ def _figure15(scale: Scale) -> Iterator[Series]:
         yield series("b", f"{gaussian.data}, c = {c:g}", gaussian, scale.ks)
 
 
-def _sloped(scale: Scale) -> Iterator[Series]:
+def _sloped(scale: RangesScale) -> Iterator[Series]:
     """Paint-Dense and Paint-Sparse on each of the three sets of 1.5-dimensional subscriptions."""
     for data in ("dataset1", "dataset2", "dataset3"):
         ks = [k for k in scale.ks if k <= KS_SLOPED[-1]]
         yield Series(scale.sloped._replace(data=data), ks, (DENSE, SPARSE), prefix=data)
 
 
-def _stocks(scale: Scale) -> Iterator[Journey]:
+def _stocks(scale: RangesScale) -> Iterator[Journey]:
     n = min(M_STOCKS, scale.setting.n_subscriptions)
     yield scale.journey(scale.setting._replace(n_subscriptions=n, data="stocks"), scale.stocks)
 
 
-def _servers(scale: Scale) -> Iterator[Series]:
+def _servers(scale: RangesScale) -> Iterator[Series]:
     """Paint-Dense asks for objects only, so that a few subscriptions are enough."""
     n_objects, m = 10 * scale.setting.n_objects, min(1_000, scale.setting.n_subscriptions)
     setting = scale.setting._replace(n_objects=n_objects, n_subscriptions=m)
     yield Series(setting, scale.ks, (ONE_SERVER, SERVERS))
 
 
-def _over(scale: Scale, ms: Sequence[int], approaches: Sequence[Approach]) -> Iterator[Series]:
+def _over(scale: RangesScale, ms: Sequence[int], approaches: Sequence[Approach]) -> Iterator[Series]:
     return (Series(setting, scale.ks, approaches) for setting in scale.over(ms))
 
 
-TRAFFIC: tuple[Column, ...] = (
+TRAFFIC: tuple[ViewColumn, ...] = (
     K,
     APPROACH,
     shown("overlay bytes, paper's unit", "overlay_bytes"),
@@ -214,8 +214,8 @@ def _largest_k(row: Row) -> bool:
 def _entry(
     name: str,
     summary: str,
-    sweep: Callable[[Scale], Iterable[Any]],
-    columns: tuple[Column, ...],
+    sweep: Callable[[RangesScale], Iterable[Any]],
+    columns: tuple[ViewColumn, ...],
     *plots: Plot,
     derive: Callable[[Row, Row], dict[str, float]] | None = None,
     measure: Callable[..., Iterable[Row]] = run_series,
@@ -536,7 +536,7 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
             "small": ((10_000, 100_000, 1_000_000), 100_000, 10_000, 10, 100),
             "full": ((10_000, 100_000, 1_000_000, 2_000_000), 100_000, 10_000, 20, 100),
         },
-        sweep=lambda scale: (Behind(n, n <= scale[1], *scale[2:]) for n in scale[0]),
+        sweep=lambda scale: (RangesPlan(n, n <= scale[1], *scale[2:]) for n in scale[0]),
         measure=compare_engines,
         columns=(
             given("subscriptions", "n_subscriptions"), algorithm("engine"),

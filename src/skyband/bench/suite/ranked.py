@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from skyband.bench.experiment import AnyExperiment, Experiment, Size
-from skyband.bench.ranked_contest import Contest, Effort, run_contest
+from skyband.bench.ranked_contest import Contest, RankedEffort, run_contest
 from skyband.bench.ranked_data import FILE, about, invented, read, short, sparse, zipfian
 from skyband.bench.ranked_entrant import (
     BUDGETED,
@@ -22,9 +22,9 @@ from skyband.bench.ranked_entrant import (
     TIERS,
     TIERS_DYNAMIC,
     TOTAL,
-    Entrant,
+    IndexEntrant,
 )
-from skyband.bench.ranked_index import Behind, Calls, compare_engines, time_calls, weigh
+from skyband.bench.ranked_index import Calls, RankedPlan, compare_engines, time_calls, weigh
 from skyband.bench.real import find, why_missing
 from skyband.bench.row import Row
 from skyband.bench.runner import short_of_memory
@@ -32,10 +32,10 @@ from skyband.bench.view import (
     DATA,
     RATIO,
     SUBSCRIPTIONS,
-    Column,
     D,
     K,
     Plot,
+    ViewColumn,
     algorithm,
     beside,
     by_parameter,
@@ -67,38 +67,38 @@ MEGABYTES = {
 }
 
 
-class Plan(NamedTuple):
+class RankedSweep(NamedTuple):
     """Numbers of subscriptions and of dimensions, ks, how thoroughly, skews of lengths, and whether people are real."""
 
     ns: tuple[int, ...]
     dims: tuple[int, ...]
     ks: tuple[int, ...]
-    effort: Effort
+    effort: RankedEffort
     skews: tuple[float, ...] = ()
     real: bool = False
 
 
-class Points(NamedTuple):
+class RankedPoints(NamedTuple):
     """Numbers of subscriptions with the dimensions that each is measured in, ks, and how thoroughly."""
 
     points: tuple[tuple[int, tuple[int, ...]], ...]
     ks: tuple[int, ...]
-    effort: Effort
+    effort: RankedEffort
 
 
-TOY, SMALL, FULL = Effort(1, 4, 0.01), Effort(3, 1_000, 0.1), Effort(3, 1_000, 0.5)
+TOY, SMALL, FULL = RankedEffort(1, 4, 0.01), RankedEffort(3, 1_000, 0.1), RankedEffort(3, 1_000, 0.5)
 ALL_DIMS = (1, 2, 3, 4, 8)
-BY_DIMS: dict[Size, Plan] = {
-    "toy": Plan((60,), (1, 2), (3,), TOY),
-    "small": Plan((100_000,), ALL_DIMS, (USUAL_K,), SMALL),
-    "full": Plan((1_000_000,), ALL_DIMS, (USUAL_K,), FULL),
+BY_DIMS: dict[Size, RankedSweep] = {
+    "toy": RankedSweep((60,), (1, 2), (3,), TOY),
+    "small": RankedSweep((100_000,), ALL_DIMS, (USUAL_K,), SMALL),
+    "full": RankedSweep((1_000_000,), ALL_DIMS, (USUAL_K,), FULL),
 }
 SKEWS = (0.0625, 0.125, 0.25, 0.5, 1.0, 2.0)
-PEOPLE: dict[Size, Plan] = {
+PEOPLE: dict[Size, RankedSweep] = {
     # People that are made up, so that what a toy run does is the same everywhere.
-    "toy": Plan((40,), (5,), (USUAL_K,), TOY),
-    "small": Plan((10_000, 100_000), (5,), (USUAL_K,), SMALL, real=True),
-    "full": Plan((10_000, 100_000, 1_000_000), (5,), (USUAL_K,), FULL, real=True),
+    "toy": RankedSweep((40,), (5,), (USUAL_K,), TOY),
+    "small": RankedSweep((10_000, 100_000), (5,), (USUAL_K,), SMALL, real=True),
+    "full": RankedSweep((10_000, 100_000, 1_000_000), (5,), (USUAL_K,), FULL, real=True),
 }
 
 INDEX = algorithm("index")
@@ -110,7 +110,7 @@ EVENTS = computed("events timed", lambda row: row["n_operations"])
 MATCHING = given("matching")
 
 
-def _all_sizes(plan: Points) -> Iterator[Contest]:
+def _all_sizes(plan: RankedPoints) -> Iterator[Contest]:
     """Relaxed matching with Table 1's defaults, and in one dimension short intervals."""
     for n, all_dims in plan.points:
         for dims in all_dims:
@@ -126,14 +126,14 @@ def _all_sizes(plan: Points) -> Iterator[Contest]:
         yield Contest(partial(short, n, plan.effort.n_events), match, plan.ks, plan.effort)
 
 
-def _sized_entrants(n: int, dims: int) -> tuple[Entrant, ...]:
+def _sized_entrants(n: int, dims: int) -> tuple[IndexEntrant, ...]:
     if dims == 1:
         return (*INDEXES, BUDGETED, DYNAMIC)
     return (*(INDEXES if n * dims <= MANY else (SOPT,)), TIERS, TIERS_DYNAMIC)
 
 
 def _zipfian(
-    plan: Plan, rule: Rule, entrants: Callable[[int], tuple[Entrant, ...]], skew: float | None = None
+    plan: RankedSweep, rule: Rule, entrants: Callable[[int], tuple[IndexEntrant, ...]], skew: float | None = None
 ) -> Iterator[Contest]:
     """A contest for each number of subscriptions and of dimensions, which tell the entrants."""
     more = {} if skew is None else {"skew_length": skew}
@@ -143,24 +143,24 @@ def _zipfian(
             yield Contest(data, ((rule, entrants(dims)),), plan.ks, plan.effort, more)
 
 
-def _by_dims(plan: Plan) -> Iterator[Contest]:
+def _by_dims(plan: RankedSweep) -> Iterator[Contest]:
     """Tiers, which are for several dimensions, and brute force are not in the paper's figure."""
     return _zipfian(plan, RELAXED, lambda dims: (*INDEXES, TIERS, SCAN) if dims > 1 else (*INDEXES, SCAN))
 
 
-def _by_skew(plan: Plan) -> Iterator[Contest]:
+def _by_skew(plan: RankedSweep) -> Iterator[Contest]:
     """The lower the skew of lengths is, the longer intervals are."""
     for skew in plan.skews:
         yield from _zipfian(plan, RELAXED, lambda dims: (*INDEXES, TIERS), skew)
 
 
-def _exact(plan: Plan) -> Iterator[Contest]:
+def _exact(plan: RankedSweep) -> Iterator[Contest]:
     """By one part of each subscription, by all of them as in the paper, and by brute force."""
-    entrants = (Entrant("anchor", "sopt"), Entrant("intersect", "sopt", exact="intersect"), SCAN)
+    entrants = (IndexEntrant("anchor", "sopt"), IndexEntrant("intersect", "sopt", exact="intersect"), SCAN)
     return _zipfian(plan, EXACT, lambda dims: entrants)
 
 
-def _sparse(plan: Plan) -> Iterator[Contest]:
+def _sparse(plan: RankedSweep) -> Iterator[Contest]:
     """Tens to hundreds of dimensions of which a subscription asks about three, relaxed and exact."""
     for n in plan.ns:
         for dims in plan.dims:
@@ -170,7 +170,7 @@ def _sparse(plan: Plan) -> Iterator[Contest]:
             yield Contest(data, matches, plan.ks, plan.effort)
 
 
-def _census(plan: Plan) -> Iterator[Contest]:
+def _census(plan: RankedSweep) -> Iterator[Contest]:
     """Subscriptions ask for people like one of them, relaxed and exact."""
     path = find(FILE)
     matches = ((RELAXED, (*INDEXES, TIERS, SCAN)), (EXACT, (*INDEXES, SCAN)))
@@ -201,9 +201,9 @@ def _sparse_line(row: Row) -> str:
 def _entry(
     name: str,
     summary: str,
-    scales: dict[Size, Plan],
-    sweep: Callable[[Plan], Iterable[Contest]],
-    columns: tuple[Column, ...],
+    scales: dict[Size, RankedSweep],
+    sweep: Callable[[RankedSweep], Iterable[Contest]],
+    columns: tuple[ViewColumn, ...],
     *plots: Plot,
 ) -> AnyExperiment:
     return Experiment(f"ranked-{name}", summary, scales, sweep, run_contest, columns, plots)
@@ -214,16 +214,16 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         name="ranked",
         summary="All scored interval indexes side by side: time, build, bytes and updates, by subscriptions, d and k.",
         scales={
-            "toy": Points(((60, (1, 2)),), (1, 5), TOY._replace(updating=1.0)),
-            "small": Points(
+            "toy": RankedPoints(((60, (1, 2)),), (1, 5), TOY._replace(updating=1.0)),
+            "small": RankedPoints(
                 ((10_000, (1, 2, 4, 8)), (100_000, (1, 2, 4)), (1_000_000, (1,))),
                 (1, 20),
-                Effort(3, 5_000, 0.03, updating=3.0, allowance=10.0),
+                RankedEffort(3, 5_000, 0.03, updating=3.0, allowance=10.0),
             ),
-            "full": Points(
+            "full": RankedPoints(
                 ((10_000, (1, 2, 4, 8)), (100_000, (1, 2, 4, 8)), (1_000_000, (1, 2, 4, 8)), (5_000_000, (1, 2))),
                 (1, 10, 20, 100),
-                Effort(3, 10_000, 0.04, updating=5.0, allowance=30.0),
+                RankedEffort(3, 10_000, 0.04, updating=5.0, allowance=30.0),
             ),
         },
         sweep=_all_sizes,
@@ -249,9 +249,9 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         "exact",
         "Exact matching by one part of each subscription, by all of them, and by brute force, by dimensions.",
         {
-            "toy": Plan((50,), (1, 2), (3,), TOY),
-            "small": Plan((10_000, 100_000), (1, 2, 4, 8), (1, 20), SMALL),
-            "full": Plan((10_000, 100_000, 1_000_000), (1, 2, 4, 8), (1, 20, 100), SMALL._replace(patience=0.2)),
+            "toy": RankedSweep((50,), (1, 2), (3,), TOY),
+            "small": RankedSweep((10_000, 100_000), (1, 2, 4, 8), (1, 20), SMALL),
+            "full": RankedSweep((10_000, 100_000, 1_000_000), (1, 2, 4, 8), (1, 20, 100), SMALL._replace(patience=0.2)),
         },
         _exact,
         (SUBSCRIPTIONS, INDEX, D, K, SINGLE, TIMES, BATCH, BYTES, SORTED, RANDOM, EVENTS),
@@ -261,9 +261,9 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         "sparse",
         "Many dimensions of which a subscription asks about three, relaxed and exact, beside brute force, k = 20.",
         {
-            "toy": Plan((40,), (4, 20), (USUAL_K,), TOY),
-            "small": Plan((10_000, 100_000), (10, 100, 300), (USUAL_K,), SMALL),
-            "full": Plan((10_000, 100_000, 1_000_000), (10, 100, 300), (USUAL_K,), FULL),
+            "toy": RankedSweep((40,), (4, 20), (USUAL_K,), TOY),
+            "small": RankedSweep((10_000, 100_000), (10, 100, 300), (USUAL_K,), SMALL),
+            "full": RankedSweep((10_000, 100_000, 1_000_000), (10, 100, 300), (USUAL_K,), FULL),
         },
         _sparse,
         (SUBSCRIPTIONS, INDEX, D, MATCHING, SINGLE, TIMES, BATCH, BYTES, SORTED, RANDOM, EVENTS),
@@ -304,9 +304,9 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         "figure9",
         "Figure 9 of the ranked paper: the time of an event by the skew of lengths, four dimensions, k = 20.",
         {
-            "toy": Plan((40,), (2,), (USUAL_K,), TOY, (0.5, 2.0)),
-            "small": Plan((100_000,), (4,), (USUAL_K,), SMALL, SKEWS),
-            "full": Plan((1_000_000,), (4,), (USUAL_K,), FULL, SKEWS),
+            "toy": RankedSweep((40,), (2,), (USUAL_K,), TOY, (0.5, 2.0)),
+            "small": RankedSweep((100_000,), (4,), (USUAL_K,), SMALL, SKEWS),
+            "full": RankedSweep((1_000_000,), (4,), (USUAL_K,), FULL, SKEWS),
         },
         _by_skew,
         (given("skew_length"), INDEX, SUBSCRIPTIONS, SINGLE, TIMES, BATCH, SORTED, RANDOM, EVENTS),
@@ -344,9 +344,9 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         name="ranked-engine",
         summary="Scan and scored behind the contract, in batches of 1,000 events and one by one, k = 20.",
         scales={
-            "toy": [Behind(n, n <= 30, 1, 4, 2) for n in (30, 60)],
-            "small": [Behind(n, n <= 100_000, 3, 1_000, 100) for n in (10_000, 100_000, 1_000_000)],
-            "full": [Behind(n, n <= 100_000, 10, 1_000, 1_000) for n in (10_000, 100_000, 1_000_000)],
+            "toy": [RankedPlan(n, n <= 30, 1, 4, 2) for n in (30, 60)],
+            "small": [RankedPlan(n, n <= 100_000, 3, 1_000, 100) for n in (10_000, 100_000, 1_000_000)],
+            "full": [RankedPlan(n, n <= 100_000, 10, 1_000, 1_000) for n in (10_000, 100_000, 1_000_000)],
         },
         sweep=iter,
         measure=compare_engines,

@@ -7,8 +7,8 @@ from skyband.bench.contest import bytes_each
 from skyband.bench.experiment import AnyExperiment, Experiment, Size, whole
 from skyband.bench.row import Row, ns_per_operation, number
 from skyband.bench.view import (
-    Column,
     Plot,
+    ViewColumn,
     algorithm,
     computed,
     described,
@@ -21,13 +21,13 @@ from skyband.bench.view import (
     where,
     whole_number,
 )
-from skyband.bench.window_contest import Plan, Step, compare
+from skyband.bench.window_contest import SweepStep, WindowPlan, compare
 from skyband.bench.window_run import (
     SCALES,
     Group,
     Moving,
     Run,
-    Scale,
+    WindowScale,
     count_updates,
     expected_deliveries,
     expected_kth_score,
@@ -35,20 +35,20 @@ from skyband.bench.window_run import (
     setting_of,
 )
 
-PLANS: dict[Size, Plan] = {
-    "toy": Plan(steps=(Step(10, 10, 4), Step(20, 10, 4)), n_live=20, batch=5, n_rounds=2),
-    "small": Plan(
-        steps=(Step(1000, 20_000, 1000), Step(10_000, 10_000, 200), Step(100_000, 10_000, 100)),
+PLANS: dict[Size, WindowPlan] = {
+    "toy": WindowPlan(steps=(SweepStep(10, 10, 4), SweepStep(20, 10, 4)), n_live=20, batch=5, n_rounds=2),
+    "small": WindowPlan(
+        steps=(SweepStep(1000, 20_000, 1000), SweepStep(10_000, 10_000, 200), SweepStep(100_000, 10_000, 100)),
         n_rounds=5,
         patience=2.0,
         budget=20.0,
     ),
-    "full": Plan(
+    "full": WindowPlan(
         steps=(
-            Step(1000, 80_000, 1000),
-            Step(10_000, 80_000, 1000),
-            Step(100_000, 80_000, 100),
-            Step(1_000_000, 40_000, 100),
+            SweepStep(1000, 80_000, 1000),
+            SweepStep(10_000, 80_000, 1000),
+            SweepStep(100_000, 80_000, 100),
+            SweepStep(1_000_000, 40_000, 100),
         ),
         patience=60.0,
         budget=600.0,
@@ -56,7 +56,7 @@ PLANS: dict[Size, Plan] = {
 }
 # SASF searches its buffer so often that 400 subscriptions would take hours: fewer are run, and counts are scaled up.
 # Short batches: whenever the threshold of SASF rises, it looks through the rest of the batch again.
-MOVING: dict[Size, Scale] = {
+MOVING: dict[Size, WindowScale] = {
     "toy": SCALES["toy"]._replace(n_subscriptions=4, batch=20),
     "small": SCALES["small"]._replace(n_subscriptions=10, batch=100),
     "full": SCALES["full"]._replace(n_subscriptions=40, batch=100),
@@ -74,7 +74,7 @@ def _ratio(row: Row) -> str:
     return f"{ns_per_operation(row) / row['measures'].get('scan_ns', ns_per_operation(row)):.3g}"
 
 
-def _each(header: str, *counters: str) -> Column:
+def _each(header: str, *counters: str) -> ViewColumn:
     """The sum of counters for a publication, where an engine has them."""
 
     def text(row: Row) -> str:
@@ -119,7 +119,7 @@ def _scaled(counter: str) -> Callable[[Row], float]:
     return lambda row: float(row["measures"][counter]) * N_SHOWN / int(row["parameters"]["n_subscriptions"])
 
 
-def _tops(scale: Scale, label: str = "") -> Iterator[Run]:
+def _tops(scale: WindowScale, label: str = "") -> Iterator[Run]:
     """A run for each data set and window, with all k in one engine."""
     groups = [Group(k) for k in scale.ks]
     for data in scale.data:
@@ -128,7 +128,7 @@ def _tops(scale: Scale, label: str = "") -> Iterator[Run]:
             yield Run(setting_of(scale, data, minutes), groups, f"{label}{data}, {minutes} min", said)
 
 
-def _rates(scale: Scale) -> Iterator[Run]:
+def _rates(scale: WindowScale) -> Iterator[Run]:
     """A run of the same length of time for each λ, with both kinds of subscriptions in one engine."""
     groups = [Group(k=scale.k), Group(threshold=scale.threshold)]
     for rate in scale.rates:
@@ -136,7 +136,7 @@ def _rates(scale: Scale) -> Iterator[Run]:
         yield Run(setting, groups, f"{rate} a minute", f"{rate:,} publications a minute")
 
 
-def _tops_and_thresholds(scale: Scale) -> Iterator[Run]:
+def _tops_and_thresholds(scale: WindowScale) -> Iterator[Run]:
     """The runs with all k, and one for each data set with all thresholds."""
     yield from _tops(scale, "top-k/w, ")
     within = [Group(threshold=threshold) for threshold in scale.thresholds]
@@ -145,7 +145,7 @@ def _tops_and_thresholds(scale: Scale) -> Iterator[Run]:
 
 
 def _entry(
-    figure: int, what: str, sweep: Callable[[Scale], Iterable[Any]], columns: tuple[Column, ...], *plots: Plot
+    figure: int, what: str, sweep: Callable[[WindowScale], Iterable[Any]], columns: tuple[ViewColumn, ...], *plots: Plot
 ) -> AnyExperiment:
     summary = f"Figure {figure} of the top-k/w paper: {what}."
     return Experiment(f"window-figure{figure}", summary, SCALES, sweep, run_groups, columns, plots)
