@@ -54,9 +54,9 @@ def both(
 ) -> tuple[tuple[pa.Table, Summary], tuple[pa.Table, Summary]]:
     """The change logs of both runners."""
     here, there = Rows(), Rows()
-    summary = replay(work.publications, work.subscriptions, sink=here, until=until, **plan._asdict())
+    summary = replay(work.publications, work.subscriptions, writer=here, until=until, **plan._asdict())
     other = replay_on_spark(
-        work.publications, work.subscriptions, plan, zones=zones, sink=there, until=until, spark=spark
+        work.publications, work.subscriptions, plan, zones=zones, writer=there, until=until, spark=spark
     )
     return (here.whole(), summary), (there.whole(), other)
 

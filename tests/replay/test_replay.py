@@ -21,7 +21,7 @@ from tests.replay.small import FAMILIES, Kept, oracle_changes, small
 @pytest.mark.parametrize("family", FAMILIES)
 def test_replay_is_the_oracles_change_log(family: str, granularity: Any, batch: int) -> None:
     work, kept = small(family), Kept()
-    summary = replay(work.publications, work.subscriptions, granularity=granularity, batch=batch, sink=kept)
+    summary = replay(work.publications, work.subscriptions, granularity=granularity, batch=batch, writer=kept)
     assert kept.rows == oracle_changes(work, granularity, batch)
     assert summary.family == family
     assert sum(summary.changes.values()) == len(kept.rows)
@@ -34,7 +34,7 @@ def test_both_formats_hold_the_same_change_log(family: str, tmp_path: Path) -> N
     for suffix in ("parquet", "ndjson"):
         path = tmp_path / f"changes.{suffix}"
         with table_file(path) as sink:
-            replay(work.publications, work.subscriptions, sink=sink, engine="oracle")
+            replay(work.publications, work.subscriptions, writer=sink, engine="oracle")
         tables.append(read_table(path).table.to_pylist())
     assert tables[0] == tables[1] != []
 
@@ -45,7 +45,7 @@ def test_the_running_sum_is_the_top(family: str, share: float | None) -> None:
     work, kept, tops = small(family), Kept(), Tops()
     last = work.publications["ts"].to_pylist()[-1]
     until = None if share is None else int(last * share)
-    replay(work.publications, work.subscriptions, sink=kept, until=until, batch=9)
+    replay(work.publications, work.subscriptions, writer=kept, until=until, batch=9)
     tops.apply(kept.table)
     ranking = top(work.publications, work.subscriptions, at=until)
     assert ranking.at == (last if until is None else until)
@@ -85,7 +85,7 @@ def test_times_stay_times(tmp_path: Path) -> None:
     ts = pa.compute.divide(work.publications["ts"], 1000).cast(clock)
     timed = work.publications.set_column(1, "ts", ts)
     kept = Kept()
-    replay(timed, work.subscriptions, sink=kept, engine="oracle")
+    replay(timed, work.subscriptions, writer=kept, engine="oracle")
     assert kept.table.schema.field("at").type == pa.timestamp("us", "UTC")
     assert kept.rows[-1]["at"] == ts[-1].as_py().astimezone(datetime.UTC)
 
@@ -103,7 +103,7 @@ def test_text_files_tell_times_or_integers(ts: list[Any], timed: bool, suffix: s
         quoted = [(i, t if isinstance(t, int) else f'"{t}"') for i, t in rows]
         path.write_text("".join(f'{{"id": {i}, "ts": {t}, "point": [1.0]}}\n' for i, t in quoted))
     kept = Kept()
-    replay(path, [{"id": 0, "k": 1, "score": "sum", "weights": [1.0]}], sink=kept, engine="oracle")
+    replay(path, [{"id": 0, "k": 1, "score": "sum", "weights": [1.0]}], writer=kept, engine="oracle")
     assert pa.types.is_timestamp(kept.table.schema.field("at").type) == timed
 
 
@@ -134,14 +134,14 @@ def test_words_are_weighed_by_the_publications() -> None:
     publications = [{"id": i, "ts": i, "text": text, **place} for i, text in enumerate(texts)]
     subscriptions = [{"id": "s", "k": 4, "alpha": 0.0, "terms": ["jazz", "harbour"], "window_n": 9, **place}]
     kept = Kept()
-    summary = replay(publications, subscriptions, bounds=Bounds(0, 0, 10, 10), sink=kept, engine="oracle")
+    summary = replay(publications, subscriptions, bounds=Bounds(0, 0, 10, 10), writer=kept, engine="oracle")
     assert summary.family == "geotext"
     assert "tf-idf" in summary.notes[0]
     best = {row["rank"]: row["publication"] for row in kept.rows}
     assert best == {1: 2, 2: 0}
     words = [{**row, "terms": text.split()} for row, text in zip(publications, texts, strict=True)]
     again = Kept()
-    replay(words, subscriptions, bounds=Bounds(0, 0, 10, 10), sink=again, engine="oracle")
+    replay(words, subscriptions, bounds=Bounds(0, 0, 10, 10), writer=again, engine="oracle")
     assert again.rows == kept.rows
 
 
@@ -155,7 +155,7 @@ def test_rejects_are_collected_with_the_rows_of_the_file(tmp_path: Path) -> None
     subscriptions = [{"id": 1, "k": 2, "score": "sum", "weights": [1.0]}, {"id": 1, "k": 0}]
     rejects: dict[str, list[Reject]] = {}
     kept = Kept()
-    summary = replay(path, subscriptions, on_error="collect", rejects=rejects, batch=2, sink=kept)
+    summary = replay(path, subscriptions, on_error="collect", rejects=rejects, batch=2, writer=kept)
     assert [reject.row for reject in rejects["publications"]] == [3, 4, 5]
     assert [reject.row for reject in rejects["subscriptions"]] == [2]
     assert summary.n_rejected == 4
@@ -197,7 +197,7 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any], sentenc
 
 def test_ranked_takes_k_and_matching() -> None:
     work, kept = small("ranked"), Kept()
-    replay(work.publications, work.subscriptions, k=2, matching="exact", sink=kept)
+    replay(work.publications, work.subscriptions, k=2, matching="exact", writer=kept)
     assert max(row["rank"] for row in kept.rows) == 2
 
 
@@ -206,7 +206,7 @@ def test_sparse_subscriptions_have_the_dimensions_of_the_events(engine: str) -> 
     sparse = [{"id": 1, "dims": [4], "lo": [0.0], "hi": [1.0]}, {"id": 2, "dims": [], "lo": [], "hi": []}]
     events = [{"id": 7, "ts": 1, "point": [5.0, 5.0, None, 5.0, 0.5]}]
     kept = Kept()
-    replay(events, sparse, engine=engine, sink=kept)
+    replay(events, sparse, engine=engine, writer=kept)
     assert [(row["event"], row["subscription"]) for row in kept.rows] == [(7, 1)]
     with pytest.raises(Rejected, match="once the number of dimensions is known"):
         replay(pa.table({"id": pa.array([], "int64"), "ts": pa.array([], "int64"), "point": [[0.0]][:0]}), sparse)
@@ -223,7 +223,7 @@ def test_files_without_rows(tmp_path: Path) -> None:
     with pytest.raises(Rejected, match=r"broken\.ndjson: row 1"):
         replay(broken, work.subscriptions)
     kept = Kept()
-    summary = replay(work.publications.slice(0, 0), work.subscriptions.slice(0, 0), sink=kept)
+    summary = replay(work.publications.slice(0, 0), work.subscriptions.slice(0, 0), writer=kept)
     assert (kept.rows, summary.n_publications, summary.publications_per_second) == ([], 0, None)
     assert summary.batch_latency.p50 is None
 
@@ -249,7 +249,7 @@ def test_latencies_and_memory_are_counted(tmp_path: Path) -> None:
 def test_small_batches_do_not_make_small_row_groups(tmp_path: Path) -> None:
     work = small("window")
     with table_file(tmp_path / "changes.parquet") as sink:
-        replay(work.publications, work.subscriptions, batch=1, sink=sink)
+        replay(work.publications, work.subscriptions, batch=1, writer=sink)
     assert pq.ParquetFile(tmp_path / "changes.parquet").num_row_groups == 1
 
 

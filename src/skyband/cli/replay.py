@@ -85,10 +85,10 @@ def command(
 
     rejects: dict[str, list[Reject]] = {}
     with ExitStack() as stack:
-        sink = SummaryOnly() if out is None else stack.enter_context(table_file(out))
+        writer = SummaryOnly() if out is None else stack.enter_context(table_file(out))
         refused = None if rejects_file is None else stack.enter_context(table_file(rejects_file))
         with output.progress("publishing") as progress:
-            summary = replay(publications, subscriptions, sink=sink, rejects=rejects, progress=progress, **options)
+            summary = replay(publications, subscriptions, writer=writer, rejects=rejects, progress=progress, **options)
         if refused is not None:
             table = _rejects_table(rejects)
             refused.begin(table.schema)
@@ -108,11 +108,17 @@ def _runner(runner: str, zones: int) -> "Callable[..., Summary]":
     from skyband.pipeline.replay import replay_on_spark
 
     def replay_in_zones(
-        publications: Path, subscriptions: Path, *, sink: Any, rejects: Any, progress: Any, **plan: Any
+        publications: Path, subscriptions: Path, *, writer: Any, rejects: Any, progress: Any, **plan: Any
     ) -> "Summary":
         with plainly(), ending_spark():
             return replay_on_spark(
-                publications, subscriptions, Plan(**plan), zones=zones, progress=progress, sink=sink, rejects=rejects
+                publications,
+                subscriptions,
+                Plan(**plan),
+                zones=zones,
+                progress=progress,
+                writer=writer,
+                rejects=rejects,
             )
 
     return replay_in_zones

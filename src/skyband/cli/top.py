@@ -60,11 +60,11 @@ def command(
     wanted = None if ids is None else [part.strip() for part in ids.split(",")]
     check_names((out,), (publications, subscriptions))
     with ExitStack() as stack:
-        sink = SummaryOnly() if out is None else stack.enter_context(table_file(out))
+        writer = SummaryOnly() if out is None else stack.enter_context(table_file(out))
         with output.progress("publishing") as progress:
             ranking = top(publications, subscriptions, plan, at=at, ids=wanted, progress=progress)
-        sink.begin(ranking.table.schema)
-        sink.write(ranking.table)
+        writer.begin(ranking.table.schema)
+        writer.write(ranking.table)
     _print(output, ranking, limit, out)
     if ranking.n_rejected:
         rows = "1 row was" if ranking.n_rejected == 1 else f"{ranking.n_rejected:,} rows were"

@@ -19,7 +19,7 @@ from skyband.pipeline.fit import SAMPLE
 from skyband.pipeline.session import open_session
 from skyband.pipeline.state.folder import State
 from skyband.pipeline.state.spec import Shape
-from skyband.replay import ChangeSink, Percentiles, Plan, Summary, SummaryOnly
+from skyband.replay import Percentiles, Plan, Summary, SummaryOnly, TableWriter
 from skyband.replay.run import Prepared, as_written, prepare, schema_of
 from skyband.replay.source import Loaded
 from skyband.table import Reject, Rejected, Source, WindowKind
@@ -37,11 +37,11 @@ def replay_on_spark(
     zones: int = 1,
     until: int | None = None,
     progress: Progress | None = None,
-    sink: ChangeSink | None = None,
+    writer: TableWriter | None = None,
     rejects: dict[str, list[Reject]] | None = None,
     spark: SparkSession | None = None,
 ) -> Summary:
-    """Run engines over files or tables, one for each zone, and pass every change on to the sink.
+    """Run engines over files or tables, one for each zone, and pass every change on to the writer.
 
     Everything is as in `skyband.replay.replay`, the order of the changes included. There are no latencies: the engines
     work in other processes. `publishing_seconds` is the time of the slowest zone.
@@ -59,7 +59,7 @@ def replay_on_spark(
         commit = run_history(spark, state, shape, frame, size, until, tops, progress, started)
         staged = state.staged(0)
         _refuse(prepared, staged / "dead.parquet")
-        schema, target = schema_of(prepared), sink or SummaryOnly()
+        schema, target = schema_of(prepared), writer or SummaryOnly()
         target.begin(schema)
         n_rows = 0
         for table in changes_of(staged, shape):

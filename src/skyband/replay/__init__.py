@@ -3,11 +3,10 @@
 from skyband.replay.plan import Plan
 from skyband.replay.run import Progress, replay
 from skyband.replay.summary import Percentiles, Summary
-from skyband.replay.table_file import ChangeSink, SummaryOnly, TableFile, table_file
+from skyband.replay.table_file import SummaryOnly, TableFile, TableWriter, table_file
 from skyband.replay.top import Ranking, top
 
 __all__ = [
-    "ChangeSink",
     "Percentiles",
     "Plan",
     "Progress",
@@ -15,6 +14,7 @@ __all__ = [
     "Summary",
     "SummaryOnly",
     "TableFile",
+    "TableWriter",
     "replay",
     "table_file",
     "top",

@@ -20,7 +20,7 @@ from skyband.replay.source import (
     tells_time,
 )
 from skyband.replay.summary import Stopwatch, Summary
-from skyband.replay.table_file import ChangeSink, SummaryOnly
+from skyband.replay.table_file import SummaryOnly, TableWriter
 from skyband.table import (
     Bounds,
     OnError,
@@ -65,10 +65,10 @@ def replay(
     matching: str | None = None,
     until: int | None = None,
     progress: Progress | None = None,
-    sink: ChangeSink | None = None,
+    writer: TableWriter | None = None,
     rejects: dict[str, list[Reject]] | None = None,
 ) -> Summary:
-    """Run an engine over files or tables, and pass every change on to the sink.
+    """Run an engine over files or tables, and pass every change on to the writer.
 
     The family is told by the columns if it is not given. With `until`, in microseconds, only what was published by then
     takes part, and time then advances to it. With `on_error="collect"`, `rejects` is filled with the rejects of the
@@ -78,7 +78,7 @@ def replay(
     plan = Plan(family, engine, window, bounds, words, granularity, batch, on_error, k, matching)
     prepared = prepare(publications, subscriptions, plan, until)
     warm_up(prepared)
-    watch = run(prepared, sink or SummaryOnly(), until, progress)
+    watch = run(prepared, writer or SummaryOnly(), until, progress)
     if rejects is not None:
         rejects |= {"publications": prepared.publications.rejects, "subscriptions": prepared.subscriptions.rejects}
     return _summary(prepared, watch, time.perf_counter() - started)
@@ -117,21 +117,21 @@ def warm_up(prepared: Prepared) -> None:
         twin.advance(twin.now)
 
 
-def run(prepared: Prepared, sink: ChangeSink, until: int | None, progress: Progress | None) -> Stopwatch:
+def run(prepared: Prepared, writer: TableWriter, until: int | None, progress: Progress | None) -> Stopwatch:
     """Subscribe, publish, advance; returns the time of every batch."""
     engine, said = prepared.engine, prepared.publications
     schema, watch, total = schema_of(prepared), Stopwatch(), len(said.checked)
-    sink.begin(schema)
-    sink.write(as_written(prepared.subscriptions.give(engine.subscribe, engine), schema))
+    writer.begin(schema)
+    writer.write(as_written(prepared.subscriptions.give(engine.subscribe, engine), schema))
     for start in range(0, total, prepared.plan.batch):
         began = time.perf_counter()
         changes = said.give(engine.publish, engine, start, prepared.plan.batch)
         watch.add(time.perf_counter() - began, min(prepared.plan.batch, total - start), len(changes))
-        sink.write(as_written(changes, schema))
+        writer.write(as_written(changes, schema))
         if progress is not None:
             progress(min(start + prepared.plan.batch, total), total)
     if until is not None:
-        sink.write(as_written(engine.advance(until), schema))
+        writer.write(as_written(engine.advance(until), schema))
     return watch
 
 

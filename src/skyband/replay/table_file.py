@@ -23,8 +23,11 @@ FORMATS = {
 ROWS_AT_ONCE = 65_536
 
 
-class ChangeSink(Protocol):
-    """Where changes go: told their schema once, then given them as they come."""
+class TableWriter(Protocol):
+    """Writes the tables of one run as they come, given their schema first.
+
+    A writer is no sink of a pipeline: it knows no batches, and what it has written is lost with its run.
+    """
 
     def begin(self, schema: pa.Schema) -> None:
         """Take the schema of every table that will follow."""
@@ -34,7 +37,7 @@ class ChangeSink(Protocol):
 
 
 class SummaryOnly:
-    """A sink for those who want the summary only."""
+    """A writer for those who want the summary only."""
 
     def begin(self, schema: pa.Schema) -> None:
         """Do nothing."""
@@ -44,7 +47,7 @@ class SummaryOnly:
 
 
 class TableFile:
-    """A sink that writes Parquet, NDJSON or CSV to an open file."""
+    """A writer of Parquet, NDJSON or CSV to an open file."""
 
     def __init__(self, file: BinaryIO, format: str) -> None:
         self.n_rows = 0
@@ -109,12 +112,12 @@ def table_file(path: Path) -> Iterator[TableFile]:
     if path.is_dir():
         raise ValueError(f"{path} cannot be written: it is a folder.")
     with replacing(path) as temporary, _opened(path, temporary) as file:
-        sink = TableFile(file, format)
+        writer = TableFile(file, format)
         try:
-            yield sink
-            sink.finish()
+            yield writer
+            writer.finish()
         finally:
-            sink.abandon()
+            writer.abandon()
 
 
 def format_of(path: Path, formats: tuple[str, ...] = ("parquet", "ndjson", "csv")) -> str:

@@ -50,14 +50,14 @@ class ChangeFiles:
         """Do nothing: nothing is kept open between batches."""
 
     def _write(self, source: Staged, file: BinaryIO) -> None:
-        sink = TableFile(file, self._format)
+        writer = TableFile(file, self._format)
         try:
-            sink.begin(self._schema)
+            writer.begin(self._schema)
             for table in source.tables():
-                sink.write(table)
-            sink.finish()
+                writer.write(table)
+            writer.finish()
         finally:
-            sink.abandon()
+            writer.abandon()
 
 
 def read_changes(folder: str | Path, keyed: bool = False) -> pa.Table:
