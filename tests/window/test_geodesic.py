@@ -99,6 +99,18 @@ def test_searches_and_grids_over_many_places(name: str) -> None:
     assert engine.counters["scored"] < scan.counters["scored"]
 
 
+@pytest.mark.parametrize("name", ["scan", "blocks"])
+def test_publications_may_be_there_before_anybody_asks(name: str) -> None:
+    for n_before in range(1, 12):
+        engine = skyband.open("window", name)
+        rows = [{"id": i, "ts": i, "point": [float(i), 0.0]} for i in range(60)]
+        engine.publish(rows[:n_before])
+        engine.subscribe([{"id": 0, "score": "geodesic", "k": 1, "point": [-1.0, 0.0]}])
+        for row in rows[n_before:]:
+            engine.publish([row])
+        assert engine.top()["publication"].to_pylist() == [0]
+
+
 def test_a_threshold_is_in_metres() -> None:
     engine = skyband.open("window", "blocks")
     berlin, paris, sydney = [13.405, 52.52], [2.3522, 48.8566], [151.2093, -33.8688]

@@ -117,8 +117,11 @@ class Store:
         """Have points on the sphere as well from now on, those that are stored and those that come."""
         if self._to_sphere is None:
             self._to_sphere = to_sphere
-            points = np.ascontiguousarray(self.contents.point[:, : self.tail].T)
-            self.contents = self.contents._replace(sphere=grown(to_sphere(points), len(self.ts), axis=1))
+            found = to_sphere(np.ascontiguousarray(self.contents.point[:, : self.tail].T))
+            # As much room as all else has, since they grow together.
+            sphere = np.zeros((len(found), len(self.ts)))
+            sphere[:, : self.tail] = found
+            self.contents = self.contents._replace(sphere=sphere)
 
     def indices(self) -> Int64s:
         """The indices of the live publications, in order of arrival."""
