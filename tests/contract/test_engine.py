@@ -127,7 +127,7 @@ def test_a_words_model_that_cannot_be_saved_is_refused(tmp_path: Path) -> None:
             return [], []
 
     engine = skyband.open("geotext", words=Other())
-    with pytest.raises(TypeError, match=r"skyband\.scoring\.Words only"):
+    with pytest.raises(TypeError, match=r"skyband\.table\.words\.Words only"):
         engine.snapshot(tmp_path / "state")
     assert list(tmp_path.iterdir()) == []
 

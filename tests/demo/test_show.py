@@ -125,7 +125,7 @@ def test_ctrl_c_ends_the_day_early(scene: Scene) -> None:
 
 
 def test_a_stopped_day_is_summed_up_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("skyband.demo.watcher.Lines.show", Nobody(patience=30).show)
+    monkeypatch.setattr("skyband.demo.watcher.HourLines.show", Nobody(patience=30).show)
     console = plain()
     summary = run_small(tmp_path, console)
     assert not summary.finished

@@ -59,7 +59,7 @@ def shown(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Show
     console, watcher, other = Console(file=io.StringIO(), width=100), Leaving(), Leaving()
     out = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skyband.demo.watcher.Lines.show", watcher.show)
+        patch.setattr("skyband.demo.watcher.HourLines.show", watcher.show)
         summary = run(
             seed=SEED, subscribers=SUBSCRIBERS, publications=PUBLICATIONS, out=out, console=console, spark=spark
         )

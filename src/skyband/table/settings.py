@@ -238,6 +238,6 @@ def _bounds(given: Bounds | Sequence[float] | str | None) -> Bounds:
         return given
     if given is None:
         return Bounds(0, 0, 1, 1)
-    if given == GEOGRAPHIC or (isinstance(given, list | tuple) and len(given) == 4):
+    if (isinstance(given, str) and given == GEOGRAPHIC) or (isinstance(given, list | tuple) and len(given) == 4):
         return Bounds.of(given)
     raise ValueError(f'bounds is a skyband.Bounds(x_min, y_min, x_max, y_max) or "geographic", not {shorten(given)}.')
