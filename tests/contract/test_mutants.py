@@ -58,12 +58,6 @@ FAULTS = {
         "key < bound",
         "window-sma-count-publication",
     ),
-    "what leaves the most recent ones is forgotten": (
-        "topk/kernels/step.py",
-        "leaver += 1",
-        "leaver = waiting.end",
-        "window-sasf-count-batch-1",
-    ),
     "the row's worst is let go of without a note": (
         "topk/kernels/band.py",
         "remember(deliveries, turn, bands.item[last])",
@@ -141,6 +135,12 @@ FAULTS = {
 
 # What only longer streams find: the family, the engine, and what its process says.
 STREAM_FAULTS = {
+    "what leaves the most recent ones is forgotten": (
+        "topk/kernels/step.py",
+        "leaver += 1",
+        "leaver = waiting.end",
+        ("window", "sasf", "AssertionError"),
+    ),
     "the pool is given less room than was asked for": (
         "topk/bands.py",
         "length = used + ample(n, used // 4)",

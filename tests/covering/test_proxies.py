@@ -9,7 +9,7 @@ import pytest
 import skyband
 from skyband.contract import AnyEngine
 from skyband.contract.tops import Id
-from skyband.covering.proxies import Moved, ProxyCover, ProxySet
+from skyband.covering.proxies import Cover, Moved, ProxySet
 from skyband.covering.region import (
     Box,
     Kind,
@@ -99,7 +99,7 @@ class Pair:
             cover = self.proxies.add([id], self.twin.regions[id])[0]
             self.assert_cover(id, cover)
 
-    def assert_cover(self, id: Id, cover: ProxyCover) -> None:
+    def assert_cover(self, id: Id, cover: Cover) -> None:
         after = self.proxies.uncovered()
         assert (cover.covered_by is None) == (id in after)
         if cover.covered_by is not None:
@@ -191,10 +191,10 @@ def balls(*radii: float) -> Regions:
 def test_one_after_the_other() -> None:
     proxies = ProxySet(2)
     assert proxies.add(["a", "b", "c", "d"], balls(2.0, 1.0, 2.0, 3.0)) == [
-        ProxyCover(None, []),
-        ProxyCover("a", []),
-        ProxyCover("a", []),
-        ProxyCover(None, ["a"]),
+        Cover(None, []),
+        Cover("a", []),
+        Cover("a", []),
+        Cover(None, ["a"]),
     ]
     assert proxies.uncovered() == ["d"]
     assert proxies.covered_by("b") == "a"
@@ -216,9 +216,9 @@ def test_the_earlier_of_equal_ones_stays() -> None:
     assert proxies.uncovered() == ["b"]
     assert proxies.move(["a"], 2.0) == Moved(["a"], ["b"])
     everything, nothing = range_regions([[-np.inf] * 2], [[np.inf] * 2]), balls(-1.0)
-    assert proxies.add(["c"], everything) == [ProxyCover(None, ["a"])]
-    assert proxies.add(["d"], balls(np.inf)) == [ProxyCover("c", [])]
-    assert proxies.add(["e"], nothing) == [ProxyCover("c", [])]
+    assert proxies.add(["c"], everything) == [Cover(None, ["a"])]
+    assert proxies.add(["d"], balls(np.inf)) == [Cover("c", [])]
+    assert proxies.add(["e"], nothing) == [Cover("c", [])]
     assert proxies.remove(["c"]) == ["d"]
     assert proxies.remove(["a", "b", "d"]) == ["e"]
     proxies.check()

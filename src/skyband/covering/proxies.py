@@ -25,7 +25,7 @@ from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.growth import grown_all
 
 
-class ProxyCover(NamedTuple):
+class Cover(NamedTuple):
     """What an added subscription changes: the one that stands for it, and those it stands for from now on."""
 
     covered_by: Id | None
@@ -58,7 +58,7 @@ class ProxySet:
     def __len__(self) -> int:
         return len(self._slots)
 
-    def add(self, ids: Sequence[Id], regions: Regions) -> list[ProxyCover]:
+    def add(self, ids: Sequence[Id], regions: Regions) -> list[Cover]:
         """Register subscriptions, one after the other."""
         self._refuse(ids, regions)
         slots = self._take_slots(ids)
@@ -136,10 +136,10 @@ class ProxySet:
         a, b = np.repeat(roots, len(roots)), np.tile(roots, len(roots))
         assert not self._contains(a[a != b], b[a != b]).any()
 
-    def _add(self, slot: int) -> ProxyCover:
+    def _add(self, slot: int) -> Cover:
         covered = self._place(slot)
         parent = self._forest.parent(slot)
-        return ProxyCover(None if parent is None else self._ids[parent], self._ids_of(covered))
+        return Cover(None if parent is None else self._ids[parent], self._ids_of(covered))
 
     def _settle(self, loose: Iterable[int]) -> list[int]:
         """Place loose members in order of arrival; answers with those that are roots in the end."""
