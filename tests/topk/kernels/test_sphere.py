@@ -13,7 +13,7 @@ from skyband.topk.kernels.score import GEODESIC, WAYS, direction, gate_of, joine
 from skyband.topk.score import FORMS, Score
 
 Place = tuple[float, float]
-# Measured with 10,000 pairs of each sort: 6e-9 m.
+# Measured with 300 pairs of each sort: 6e-9 m.
 ERROR = 1e-8
 
 
