@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from skyband.kernels import compile as compiler
+from skyband.kernels import compiling
 from skyband.kernels.compile import (
     KEEP_SECONDS,
     AnyPlace,
@@ -163,7 +164,7 @@ def write_package(place: Path, constant: int) -> None:
 
 
 # All that the decorator needs.
-OWN = ("compile.py", "closure.py")
+OWN = ("compile.py", "compiling.py", "closure.py", "dispatch.py")
 PROGRAM = """
 import json
 from edited.kernels import helper
@@ -211,3 +212,15 @@ def test_another_copy_of_the_package_has_nothing_to_compile(tmp_path: Path) -> N
             os.utime(path, (len(place), len(place)))
         answers.append(answers_of(tmp_path / place, tmp_path / "cache"))
     assert answers == [[(2, 1), (2, 1), (10, 1)], [(2, 0), (2, 0), (10, 0)]]
+
+
+def test_compiling_is_told_once_to_a_terminal_and_to_the_log(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(compiling, "_is_told", False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with caplog.at_level("INFO", "skyband"):
+        compiling.tell_of_compiling()
+        compiling.tell_of_compiling()
+    assert capsys.readouterr().err == f"{compiling.NOTICE}\n"
+    assert caplog.messages == [compiling.NOTICE]

@@ -188,6 +188,7 @@ def _streams() -> None:
             check_stream(family, seed)
 
 
+@pytest.mark.jit_only
 def test_answers_are_right_where_every_kernel_runs_out_of_room(cramped: Stops) -> None:
     for scene in (
         _streams,

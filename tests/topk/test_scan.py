@@ -1,5 +1,7 @@
 """Scan where the contract suite does not look: long streams, costs, memory, and what is beside the answers."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -20,8 +22,8 @@ def _workload(family: str, **options: object) -> tuple[pa.Table, pa.Table]:
     return made.subscriptions, made.publications
 
 
-def _both(family: str, **options: object) -> tuple[AnyEngine, AnyEngine]:
-    return skyband.open(family, "scan", **options), skyband.open(family, "oracle", **options)  # type: ignore[arg-type]  # passed on
+def _both(family: str, **options: Any) -> tuple[AnyEngine, AnyEngine]:
+    return skyband.open(family, "scan", **options), skyband.open(family, "oracle", **options)
 
 
 @pytest.mark.jit_only

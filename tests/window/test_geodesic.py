@@ -106,7 +106,8 @@ def test_publications_may_be_there_before_anybody_asks(name: str) -> None:
     for n_before in range(1, 12):
         engine = skyband.open("window", name)
         rows = [{"id": i, "ts": i, "point": [float(i), 0.0]} for i in range(60)]
-        engine.publish(rows[:n_before])
+        for row in rows[:n_before]:
+            engine.publish([row])
         engine.subscribe([{"id": 0, "score": "geodesic", "k": 1, "point": [-1.0, 0.0]}])
         for row in rows[n_before:]:
             engine.publish([row])

@@ -20,6 +20,7 @@ from skyband.topk.banded import Banded
 from skyband.topk.index import WordIndex
 from skyband.topk.kernels.score import Contents, Questions
 from skyband.topk.policy import CSkyband, Kmax, Margin, Policy, Sma
+from skyband.topk.term_store import TermStore
 
 IndexName = Literal["postings", "igpt", "ciq"]
 PolicyName = Literal["margin", "cskyband", "skyband", "kmax"]
@@ -44,6 +45,7 @@ class Geotext(MessageEngine, Banded[Subscriptions, Publications]):
     """
 
     first_search_cost = 15_000
+    _searched: TermStore
 
     def __init__(
         self,
@@ -98,7 +100,7 @@ class Geotext(MessageEngine, Banded[Subscriptions, Publications]):
         return dict(self._index.counters)
 
     def memory(self) -> dict[str, int]:
-        return super().memory() | {"catalogue": self._term_store.n_bytes}
+        return super().memory() | {"catalogue": self._searched.n_bytes}
 
     def _enter(self, slots: Int64s) -> None:
         self._index.add(slots, self._question_store.questions, self._question_store.rules.gate[slots])
@@ -106,13 +108,16 @@ class Geotext(MessageEngine, Banded[Subscriptions, Publications]):
     def _widen(self, n_codes: int) -> None:
         self._workspace = self._workspace._replace(said=grown(self._workspace.said, n_codes))
 
+    def _make_searched(self) -> TermStore:
+        return TermStore(self.settings.bounds.flat)
+
     def _make_searchable(self, lo: int, hi: int) -> None:
         store = self._opened()
-        self._term_store.insert(self._located(), store.base, lo, hi)
+        self._searched.insert(self._located(), store.base, lo, hi)
 
     def _forgotten(self, lo: int, hi: int) -> None:
         store = self._opened()
-        self._term_store.forget(self._located(), store.base, store.base + hi)
+        self._searched.forget(self._located(), store.base, store.base + hi)
         super()._forgotten(lo, hi)
 
     def check(self) -> None:
@@ -122,4 +127,4 @@ class Geotext(MessageEngine, Banded[Subscriptions, Publications]):
         if self._store is not None:
             store = self._store
             numbers = store.base + np.arange(store.head, store.tail)
-            self._term_store.check(numbers, self._located(), store.base)
+            self._searched.check(numbers, self._located(), store.base)

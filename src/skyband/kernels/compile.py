@@ -16,7 +16,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -26,6 +26,7 @@ from numba.core.caching import UserProvidedCacheLocator
 from numba.extending import intrinsic, overload
 
 from skyband.kernels.closure import Sources
+from skyband.kernels.dispatch import ByType, compiled
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -171,6 +172,11 @@ def overloads(function: Callable[..., object]) -> Callable[[F], F]:
     return cast("Callable[[F], F]", overload(function, inline="always"))
 
 
+def by_type(kernels: Mapping[type, Any]) -> Callable[..., Any]:
+    """Kernels that are called as one; the type of the first argument, a named tuple, says which it is."""
+    return ByType(kernels)
+
+
 def generates(function: Callable[..., object]) -> Callable[..., Any]:
     """A function for the compiler that writes instructions itself."""
     return cast("Callable[..., Any]", intrinsic(function))
@@ -182,6 +188,6 @@ def _compile(function: Callable[P, R], **more: bool) -> Callable[P, R]:
     options = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True} | more
     folder = kernel_folder(function)
     if folder is None:
-        return cast("Callable[P, R]", numba.njit(**options)(function))
+        return cast("Callable[P, R]", compiled(function, options, is_cached=False))
     with _numba_cache(folder):
-        return cast("Callable[P, R]", numba.njit(cache=True, **options)(function))
+        return cast("Callable[P, R]", compiled(function, options, is_cached=True))

@@ -1,5 +1,7 @@
-"""How long compiling has taken in this process, for those who measure anything else."""
+"""What compiling takes: said when it begins, once in a process, and counted for those who measure anything else."""
 
+import logging
+import sys
 import time
 
 from numba.core import event
@@ -41,3 +43,21 @@ def compile_seconds() -> float:
         _stopwatch = _Stopwatch()
         event.register("numba:compile", _stopwatch)
     return _stopwatch.seconds()
+
+
+NOTICE = (
+    "Skyband compiles what it needs on this machine, once: about 10 s for few subscriptions, half a minute for many. "
+    "`skyband warm` does it ahead."
+)
+_is_told = False
+
+
+def tell_of_compiling() -> None:
+    """Say that something has to be compiled: to whoever sits at the terminal, and to the log `skyband`."""
+    global _is_told
+    if _is_told:
+        return
+    _is_told = True
+    logging.getLogger("skyband").info(NOTICE)
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(NOTICE, file=sys.stderr, flush=True)

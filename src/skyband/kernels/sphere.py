@@ -116,7 +116,7 @@ def directed_between(ax: float, ay: float, az: float, bx: float, by: float, bz: 
     return directed_arc(x * x + y * y + z * z, over_x * over_x + over_y * over_y + over_z * over_z)
 
 
-@inlined
+@kernel
 def metres(directed: float) -> float:
     """The length of the arc."""
     if directed > OPEN:
@@ -129,7 +129,7 @@ def metres(directed: float) -> float:
     return EARTH_RADIUS * angle if is_near else EARTH_RADIUS * (math.pi - angle)
 
 
-@inlined
+@kernel
 def directed_within(distance: float) -> float:
     """A bound on directed distances that none with at most this length exceeds; every place is within +inf."""
     if distance < 0.0:
@@ -144,10 +144,16 @@ def directed_within(distance: float) -> float:
 
 
 @kernel
+def square_within(gate: float) -> float:
+    """A bound on squares of chords for one on directed distances."""
+    if gate <= QUARTER - SLACK:
+        return gate
+    left = 4.0 - gate
+    return 4.0 - left * left / 2.0 + SLACK if left > 0.0 else OPEN
+
+
+@kernel
 def squares_within(gates: Floats, squares: Floats) -> None:
     """For each bound on directed distances one on squares of chords."""
     for i in range(len(gates)):
-        left = 4.0 - gates[i]
-        squares[i] = gates[i]
-        if gates[i] > QUARTER - SLACK:
-            squares[i] = 4.0 - left * left / 2.0 + SLACK if left > 0.0 else OPEN
+        squares[i] = square_within(gates[i])

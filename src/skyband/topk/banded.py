@@ -48,8 +48,6 @@ from skyband.topk.term_store import TermStore
 NOTHING = np.zeros(0, np.int64)
 # What a search costs is followed when it has changed by this factor.
 DRIFT = 1.25
-# Measured: a search takes about a microsecond for each message that it scores, a row about 10 ns for each entry.
-ENTRIES_A_MESSAGE = 100
 # In the order in which the kernels count them.
 COUNTS = ("reevaluated", "scored", "threshold_updates", "candidates", "rescanned", "cell_updates")
 
@@ -78,9 +76,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         )
         self._n_searches, self._n_searched = 1, self.first_search_cost
         self._priced_at = float(self.first_search_cost)
-        self._cell_store = CellStore(0)
-        self._sphere_cell_store = CellStore(0)
-        self._term_store = TermStore(self.settings.bounds.flat)
+        self._searched: CellStore | TermStore = self._make_searched()
         self._workspace = Workspace(
             said=np.zeros(1),
             run=np.zeros(1),
@@ -89,13 +85,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             heap=make_heap(64),
             departed=make_departed(64),
             deliveries=make_delivery_set(initial(64)),
-            cell_pool=self._cell_store.cell_pool,
-            frontier=self._cell_store.frontier,
-            sphere_cell_pool=self._sphere_cell_store.cell_pool,
-            sphere_frontier=self._sphere_cell_store.frontier,
-            trees=self._term_store.trees,
-            term_search=self._term_store.term_search,
-            cells=Cells(False, self._cell_store.cell_pool.grid, np.zeros(0), np.zeros(0)),
+            space=self._searched.space,
+            cells=Cells(False, CellStore(0).cell_pool.grid, np.zeros(0), np.zeros(0)),
             moved=NOTHING,
             n_moved=np.zeros(1, np.int64),
             counts=np.zeros(N_COUNTS, np.int64),
@@ -125,6 +116,10 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     @abstractmethod
     def _make_index(self) -> Index: ...
+
+    @abstractmethod
+    def _make_searched(self) -> CellStore | TermStore:
+        """A store of what is published, to be searched; it is empty."""
 
     @abstractmethod
     def _enter(self, slots: Int64s) -> None:
@@ -184,12 +179,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             publication=grown(workspace.publication, n),
             directed=grown(workspace.directed, n),
             heap=workspace.heap if most <= len(workspace.heap.keys) else make_heap(2 * most),
-            cell_pool=self._cell_store.cell_pool,
-            frontier=self._cell_store.frontier,
-            sphere_cell_pool=self._sphere_cell_store.cell_pool,
-            sphere_frontier=self._sphere_cell_store.frontier,
-            trees=self._term_store.trees,
-            term_search=self._term_store.term_search,
+            space=self._searched.space,
             moved=grown(workspace.moved, n_touched),
         )
 
@@ -318,13 +308,11 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         for name, n in zip(COUNTS, counts[: len(COUNTS)], strict=True):
             self._counters[name] += int(n)
         counts[:] = 0
-        by_cell, on_sphere, by_term = self._cell_store.counts, self._sphere_cell_store.counts, self._term_store.counts
-        self._n_searched += int(by_cell[:CALLS].sum() + on_sphere[:CALLS].sum())
-        self._n_searched += ENTRIES_A_MESSAGE * int(by_term[SEARCH_SCORED])
-        for searched in (by_cell, on_sphere, by_term):
-            self._counters["scored"] += int(searched[SEARCH_SCORED])
-            self._n_searches += int(searched[CALLS])
-            searched[:] = 0
+        searches = self._searched.counts
+        self._n_searched += self._searched.n_searched
+        self._counters["scored"] += int(searches[SEARCH_SCORED])
+        self._n_searches += int(searches[CALLS])
+        searches[:] = 0
         self._follow_price()
 
     def _follow_price(self) -> None:

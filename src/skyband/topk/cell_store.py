@@ -19,9 +19,10 @@ from skyband.topk.kernels.cell_store import (
     places_of,
     put_in_cells,
 )
-from skyband.topk.kernels.cpm import Frontier, make_frontier
+from skyband.topk.kernels.cpm import CALLS, Frontier, make_frontier
 from skyband.topk.kernels.grid import Grid, fit_grid
 from skyband.topk.kernels.score import Contents
+from skyband.topk.kernels.seek import CellSpace
 
 # A grid is kept while there are at most this many times more or fewer publications than it was fitted to.
 SLACK = 4
@@ -46,15 +47,26 @@ class CellStore:
     `n_fits` counts how often a grid was fitted, `counts` what searches did (see `Frontier`).
     """
 
-    def __init__(self, dims: int, per_cell: int = 8, plain: int | None = None) -> None:
+    def __init__(self, dims: int, per_cell: int = 8, plain: int | None = None, on_sphere: bool = False) -> None:
         self.n_fits = 0
         self.counts = np.zeros(4, np.int64)
         self._dims = dims
+        self._on_sphere = on_sphere
         self._per_cell = per_cell
         self._plain = few(dims) if plain is None else plain
         self._oldest = 0
         self._n_fitted = 0
         self._put_away()
+
+    @property
+    def space(self) -> CellSpace:
+        """For kernels and one thread, until the next insertion."""
+        return CellSpace(self._cell_pool, self._frontier)
+
+    @property
+    def n_searched(self) -> int:
+        """What searches have cost since the counts were last set to zero, in entries of a row touched."""
+        return int(self.counts[:CALLS].sum())
 
     @property
     def cell_pool(self) -> CellPool:
@@ -68,7 +80,7 @@ class CellStore:
 
     @property
     def n_bytes(self) -> int:
-        return sum(array.nbytes for array in (*self._cell_pool.grid, *self._cell_pool[1:-1], *self._frontier))
+        return sum(array.nbytes for array in (*self._cell_pool.grid, *self._cell_pool[1:-2], *self._frontier))
 
     def insert(self, contents: Contents, base: int, lo: int, hi: int) -> None:
         """Take in the publications lo to hi that the store has appended; `base` is the number of its first."""
@@ -126,7 +138,7 @@ class CellStore:
         assert reached == hi
 
     def _put_up(self, grid: Grid, n_held: Int64s) -> None:
-        self._cell_pool = make_cell_pool(grid, self._dims, n_held, self._plain)
+        self._cell_pool = make_cell_pool(grid, self._dims, n_held, self._plain, self._on_sphere)
         self._frontier = make_frontier(self._cell_pool)._replace(counts=self.counts)
 
     def _put_away(self) -> None:

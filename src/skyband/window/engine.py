@@ -13,6 +13,7 @@ from skyband.topk.cell_store import CellStore
 from skyband.topk.index import ByKind, PointIndex
 from skyband.topk.kernels.score import Contents
 from skyband.topk.kernels.workspace import Cells
+from skyband.topk.questions import NewQuestions
 from skyband.topk.score import scores
 from skyband.window.blocks import BlockIndex
 from skyband.window.grid import GridIndex
@@ -34,6 +35,8 @@ IndexName = Literal["blocks", "grid"]
 class WindowEngine(Points, Banded[Subscriptions, Publications]):
     """Top-k over points in sliding windows."""
 
+    _searched: CellStore
+
     def __init__(self, *args: Any, index: IndexName = "blocks", cells: int | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
         check_choice("index", index, IndexName)
@@ -42,7 +45,8 @@ class WindowEngine(Points, Banded[Subscriptions, Publications]):
         self._cells = None if cells is None else check_integer("cells", cells, 1, MOST_CELLS)
         self._grid: GridIndex | None = None
         self._sphere_grid: GridIndex | None = None
-        self._has_cell_store = self._is_on_sphere = self._is_sphere_indexed = False
+        self._has_cell_store = self._is_store_on_sphere = self._is_sphere_indexed = False
+        self._n_in_cells = self._n_on_sphere = 0
 
     def _options(self) -> dict[str, Any]:
         return asdict(self.policy) | {"index": self._index_name, "cells": self._cells}
@@ -69,7 +73,7 @@ class WindowEngine(Points, Banded[Subscriptions, Publications]):
         """The index, with one for places on Earth beside it since somebody has asked for them."""
         if self._index is None:
             self._index = self._make_index()
-        if self._is_on_sphere and not self._is_sphere_indexed:
+        if self._n_on_sphere and not self._is_sphere_indexed:
             self._index = ByKind(self._index, self._sphere_index(), scores(lambda form: form.on_sphere))
         return self._index
 
@@ -84,25 +88,45 @@ class WindowEngine(Points, Banded[Subscriptions, Publications]):
             self._question_store.rules.gate[slots],
         )
 
-    def _put_on_sphere(self) -> None:
-        super()._put_on_sphere()
-        if not self._is_on_sphere:
-            store, self._sphere_cell_store, self._is_on_sphere = self._opened(), CellStore(SPHERE_DIMS), True
-            self._shelve_on_sphere(store.head, store.tail)
+    def _enrol(self, rows: Subscriptions, new: NewQuestions) -> Int64s:
+        slots = super()._enrol(rows, new)
+        self._count_searches(slots, 1)
+        self._choose_cells()
+        return slots
+
+    def _give_up(self, slots: Int64s) -> None:
+        self._count_searches(slots, -1)
+        super()._give_up(slots)
+
+    def _count_searches(self, slots: Int64s, each: int) -> None:
+        kinds = self._question_store.questions.kinds[slots // BLOCK]
+        self._n_on_sphere += each * int(np.isin(kinds, scores(lambda form: form.on_sphere)).sum())
+        self._n_in_cells += each * int(np.isin(kinds, scores(lambda form: form.by_cells)).sum())
+
+    def _choose_cells(self) -> None:
+        """Have cells in the space of most subscriptions; what changes it are twice as many of the other sort.
+
+        With cells of both sorts at hand, each search takes half a microsecond longer.
+        """
+        n_on_sphere, n_flat = self._n_on_sphere, self._n_in_cells - self._n_on_sphere
+        changes = n_flat > 2 * n_on_sphere if self._is_store_on_sphere else n_on_sphere > 2 * n_flat
+        if changes:
+            store, counts = self._opened(), self._searched.counts
+            self._is_store_on_sphere, self._has_cell_store = not self._is_store_on_sphere, False
+            self._make_searchable(store.head, store.tail)
+            self._searched.counts[:] = counts
+
+    def _make_searched(self) -> CellStore:
+        return CellStore(0)
 
     def _make_searchable(self, lo: int, hi: int) -> None:
         store = self._opened()
         if not self._has_cell_store:
-            self._cell_store, self._has_cell_store = CellStore(self._dims), True
-        self._cell_store.forget(self._first_number)
-        self._cell_store.insert(store.contents, store.base, lo, hi)
-        if self._is_on_sphere:
-            self._shelve_on_sphere(lo, hi)
-
-    def _shelve_on_sphere(self, lo: int, hi: int) -> None:
-        store = self._opened()
-        self._sphere_cell_store.forget(self._first_number)
-        self._sphere_cell_store.insert(on_sphere(store.contents), store.base, lo, hi)
+            dims = SPHERE_DIMS if self._is_store_on_sphere else self._dims
+            self._searched, self._has_cell_store = CellStore(dims, on_sphere=self._is_store_on_sphere), True
+        self._searched.forget(self._first_number)
+        contents = on_sphere(store.contents) if self._is_store_on_sphere else store.contents
+        self._searched.insert(contents, store.base, lo, hi)
 
     def _fit(self) -> None:
         """Fit the grids to what is stored, if there are any and they do not suit."""

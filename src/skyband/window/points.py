@@ -32,7 +32,7 @@ class Points(Continuous[Subscriptions, Publications]):
         nothing = np.zeros(0, np.int64)
         has_places = bool(np.isin(rows.score, scores(lambda form: form.on_sphere)).any())
         if has_places:
-            self._put_on_sphere()
+            self._opened().put_on_sphere(unit_vectors)
         return NewQuestions(
             kinds=rows.score,
             points=rows.points,
@@ -45,10 +45,6 @@ class Points(Continuous[Subscriptions, Publications]):
             term_weights=np.zeros(0),
             sphere=unit_vectors(rows.points) if has_places else None,
         )
-
-    def _put_on_sphere(self) -> None:
-        """Have points that are places on the sphere as well, now that somebody asks for them."""
-        self._opened().put_on_sphere(unit_vectors)
 
     def _arrivals(self, rows: Publications) -> Arrivals:
         n = len(rows.ts)

@@ -20,7 +20,7 @@ N_BLOCKS = 4
 
 def _filled() -> ContinuousScan:  # type: ignore[type-arg]  # of the window family
     made = window.generate(window.Options(n_subscriptions=N_BLOCKS * BLOCK, n_publications=60, window_n=40, seed=2))
-    engine = skyband.open("window", window=skyband.Window.count(40))
+    engine = skyband.open("window", "scan", window=skyband.Window.count(40))
     assert isinstance(engine, ContinuousScan)
     engine.subscribe(made.subscriptions)
     engine.publish(made.publications.slice(0, 30))

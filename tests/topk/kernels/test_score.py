@@ -14,7 +14,7 @@ DIMS, PUBLICATIONS = 3, 11
 
 
 def _engine(score: str, random: np.random.Generator) -> ContinuousScan:  # type: ignore[type-arg]  # any family will do
-    engine = skyband.open("window")
+    engine = skyband.open("window", "scan")
     assert isinstance(engine, ContinuousScan)
     vector = "weights" if score == "sum" else "point"
     subscriptions = [{"id": i, "k": 1, "score": score, vector: random.normal(size=DIMS).tolist()} for i in range(5)]

@@ -10,19 +10,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from skyband.kernels.array import Floats, Int32s, Int64s
-from skyband.kernels.compile import inlined, kernel, overloads
+from skyband.kernels.compile import by_type, inlined, kernel
 from skyband.ranked.kernels.intervaltree import IntervalTree, next_interval, open_interval
 from skyband.ranked.kernels.irtree import IrTree, next_ir, open_ir
 from skyband.ranked.kernels.packed import Packed, next_packed, open_packed
 from skyband.ranked.kernels.parts import CRAMPED, END, HI, LO, Parts, ahead
 from skyband.ranked.kernels.segmenttree import SegmentTree, next_segment, open_segment
-
-_SEARCH: dict[type, tuple[Callable[..., int], Callable[..., int]]] = {
-    Packed: (open_packed, next_packed),
-    SegmentTree: (open_segment, next_segment),
-    IntervalTree: (open_interval, next_interval),
-    IrTree: (open_ir, next_ir),
-}
 
 # The row of a dimension: the heads of the four layers, then the cursor of the large one, then the others'.
 LARGE, SMALL, OLD, YOUNG, CURSORS = range(5)
@@ -43,34 +36,14 @@ class Layers(NamedTuple):
     at_young: int
 
 
-def open_cursor(tree: Any, dim: int, low: float, high: float, cursor: Int64s) -> int:
-    """Start a cursor for the value [low, high] of a dimension; answers 0, or CRAMPED if it needs more room."""
-    return _SEARCH[type(tree)][0](tree, dim, low, high, cursor)
-
-
-def getnext(tree: Any, parts: Parts, cursor: Int64s) -> int:
-    """The next part in order, to 32 bits, or END."""
-    return _SEARCH[type(tree)][1](tree, parts, cursor)
-
-
-@overloads(open_cursor)
-def _compiled_open(tree: Any, dim: Any, low: Any, high: Any, cursor: Any) -> Any:
-    search = _SEARCH[tree.instance_class][0]
-
-    def compiled(tree: Any, dim: Any, low: Any, high: Any, cursor: Any) -> Any:
-        return search(tree, dim, low, high, cursor)
-
-    return compiled
-
-
-@overloads(getnext)
-def _compiled_next(tree: Any, parts: Any, cursor: Any) -> Any:
-    search = _SEARCH[tree.instance_class][1]
-
-    def compiled(tree: Any, parts: Any, cursor: Any) -> Any:
-        return search(tree, parts, cursor)
-
-    return compiled
+# Start a cursor for the value [low, high] of a dimension; answers 0, or CRAMPED if it needs more room.
+open_cursor: Callable[..., int] = by_type(
+    {Packed: open_packed, SegmentTree: open_segment, IntervalTree: open_interval, IrTree: open_ir}
+)
+# The next part in order, to 32 bits, or END.
+getnext: Callable[..., int] = by_type(
+    {Packed: next_packed, SegmentTree: next_segment, IntervalTree: next_interval, IrTree: next_ir}
+)
 
 
 @inlined

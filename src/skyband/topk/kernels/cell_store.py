@@ -38,6 +38,7 @@ class CellPool(NamedTuple):
     `free[e]` is the first stretch of 2 ** e places that was given up, or -1; the number at its start is the next one.
     `tally` counts the arrivals since the owner last looked, and those of them outside of the box that the grid was
     fitted to. Where at most `plain` publications are stored, looking at all of them is no slower than a search.
+    `on_sphere` says that cells are of the unit sphere that places on Earth lie on.
     """
 
     grid: Grid
@@ -50,9 +51,10 @@ class CellPool(NamedTuple):
     used: Int64s
     tally: Int64s
     plain: int
+    on_sphere: bool
 
 
-def make_cell_pool(grid: Grid, dims: int, n_held: Int64s, plain: int) -> CellPool:
+def make_cell_pool(grid: Grid, dims: int, n_held: Int64s, plain: int, on_sphere: bool = False) -> CellPool:
     """An empty pool for so many publications in each cell: a quarter of each cell is left free, and of the pool."""
     # The exponent of x - 1/2 is that of the least power of two that is no less than the whole number x.
     exponents = np.maximum(np.frexp(n_held + n_held // 3 + 0.5)[1], SHORTEST).astype(np.int64)
@@ -71,6 +73,7 @@ def make_cell_pool(grid: Grid, dims: int, n_held: Int64s, plain: int) -> CellPoo
         used=ends[-1:].copy(),
         tally=np.zeros(2, np.int64),
         plain=plain,
+        on_sphere=on_sphere,
     )
 
 

@@ -42,8 +42,10 @@ from skyband.topk.kernels.score import (
     has_corner,
     has_weights,
     joined,
+    measured,
     on_sphere,
     raw_score,
+    reach_of,
     score_row,
     score_run,
     term,
@@ -291,14 +293,15 @@ def _walk(kind: int, cell_pool: CellPool, live: Live, ask: StoreQuery, frontier:
     stamps, ages = live.stamp, live.ts if ask.window_kind == TIME else live.stamp
     floor, base, oldest, end = live.floor, live.base, live.base + live.head, live.base + ask.hi
     gate = gate_of(kind, ask.limit)
-    n = _begin(kind, gate, cell_pool, frontier)
+    reach = reach_of(kind, gate)
+    n = _begin(kind, reach, cell_pool, frontier)
     n_kept = n_scored = n_visited = 0
-    while n > 0 and queue[0, BOUND] <= gate:
+    while n > 0 and queue[0, BOUND] <= reach:
         entry = int(queue[0, ENTRY])
         n = drop_first(queue, n)
         counts[PUSHED] += 1
         if entry < 0:
-            n = _open(kind, gate, queue, n, ruler, shape, -1 - entry)
+            n = _open(kind, reach, queue, n, ruler, shape, -1 - entry)
             continue
         n_visited += 1
         # Backwards, so that what the store has forgotten costs nothing.
@@ -309,17 +312,18 @@ def _walk(kind: int, cell_pool: CellPool, live: Live, ask: StoreQuery, frontier:
                 continue
             directed = score_row(kind, centre, weight, points, at)
             n_scored += 1
-            if directed > gate or directed == np.inf:
+            if directed > reach or directed == np.inf:
                 continue
             p = numbers[at] - base
             if stamps[p] < floor or ages[p] <= ask.cut:
                 continue
-            score = raw_score(kind, directed)
+            score = raw_score(kind, measured(kind, directed, centre, points, at))
             if _is_asked_for(ask, kind, score, stamps[p]):
                 n_kept = heap_push(heap, n_kept, ask.want, ask.sign * score, stamps[p], p)
                 gate = _tightened(ask, kind, gate, n_kept, keys[0])
+                reach = reach_of(kind, gate)
         if has_corner(kind):
-            n = _step_on(kind, gate, queue, n, ruler, shape, rest, entry)
+            n = _step_on(kind, reach, queue, n, ruler, shape, rest, entry)
     counts[PUSHED] += n
     counts[SCORED] += n_scored
     counts[VISITED] += n_visited
@@ -358,14 +362,16 @@ def search(
 ) -> int:
     """Put what is asked for into the heap, by index into the store and best first; returns how many there are.
 
-    The cells have everything that is stored, on the sphere if the score is, and `heap` has room for `ask.want`.
+    The cells have everything that is stored, in the space of some scores or on the sphere of others; for the rest all
+    of it is looked at. `heap` has room for `ask.want`.
     """
     frontier.counts[CALLS] += 1
     if ask.want <= 0:
         return 0
     block, i = ask.slot // BLOCK, ask.slot % BLOCK
     kind, live = questions.kinds[block], published.live
-    if not has_cells(kind) or len(cell_pool.cells) == 1 or ask.hi - live.head <= cell_pool.plain:
+    has_its_cells = has_cells(kind) and on_sphere(kind) == cell_pool.on_sphere
+    if not has_its_cells or len(cell_pool.cells) == 1 or ask.hi - live.head <= cell_pool.plain:
         n_kept = _look_at_all(kind, questions, published, ask, frontier, heap)
     else:
         centre, weight, weights = frontier.centre, frontier.weight, questions.weight

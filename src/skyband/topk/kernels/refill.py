@@ -22,11 +22,11 @@ from skyband.topk.kernels.band import (
     insert,
     is_within,
 )
-from skyband.topk.kernels.cpm import StoreQuery, search
+from skyband.topk.kernels.cpm import StoreQuery
 from skyband.topk.kernels.deliveries import DeliverySet
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Rules, Steps
-from skyband.topk.kernels.score import direction, has_words, on_sphere, raw_score, score_run
-from skyband.topk.kernels.term_search import search_terms
+from skyband.topk.kernels.score import direction, raw_score, score_run
+from skyband.topk.kernels.seek import seek
 from skyband.topk.kernels.workspace import (
     CHANCE,
     DOMINANCE,
@@ -101,18 +101,6 @@ def n_within(bands: Bands, slot: int, slack: float) -> int:
 
 
 @kernel
-def _seek(subscribers: BandSubscribers, published: Published, ask: StoreQuery, workspace: Workspace) -> int:
-    """Put the best that is asked for into the heap; returns how many there are."""
-    questions = subscribers.questions
-    kind = questions.kinds[ask.slot // BLOCK]
-    if has_words(kind):
-        return search_terms(workspace.trees, questions, published, ask, workspace.term_search, workspace.heap)
-    if on_sphere(kind):
-        return search(workspace.sphere_cell_pool, questions, published, ask, workspace.sphere_frontier, workspace.heap)
-    return search(workspace.cell_pool, questions, published, ask, workspace.frontier, workspace.heap)
-
-
-@kernel
 def _take_in(subscribers: BandSubscribers, published: Published, slot: int, n_kept: int, workspace: Workspace) -> None:
     """Offer what was found to the row, which is bounded there."""
     rules, bands, settings, live, heap = (
@@ -163,7 +151,7 @@ def _search_store(
     limit, hi, cut = rules.limit[slot], steps.end[step], _cut(rules, slot, steps, step)
     want = (settings.depth[slot] if settings.slack == 0.0 else bands.head[slot, K]) - size
     ask = StoreQuery(slot, hi, cut, want, window_kind, sign, limit, last_key, last_stamp)
-    n_kept = _seek(subscribers, published, ask, workspace)
+    n_kept = seek(workspace.space, subscribers.questions, published, ask, workspace.heap)
     workspace.counts[SEARCHED] += 1
     _take_in(subscribers, published, slot, n_kept, workspace)
     if n_kept < want or sign == 0.0:
@@ -172,7 +160,7 @@ def _search_store(
         bound, more = slackened(heap.keys[n_kept - 1], settings.slack), settings.depth[slot] - bands.head[slot, K]
         last_key, last_stamp = heap.keys[n_kept - 1], stamps[heap.items[n_kept - 1]]
         ask = StoreQuery(slot, hi, cut, more, window_kind, sign, min(limit, bound), last_key, last_stamp)
-        n_kept = _seek(subscribers, published, ask, workspace)
+        n_kept = seek(workspace.space, subscribers.questions, published, ask, workspace.heap)
         _take_in(subscribers, published, slot, n_kept, workspace)
         if n_kept < more:
             bands.gauge[slot, BOUND], bands.head[slot, BOUND_ITEM] = bound, -1

@@ -5,14 +5,11 @@ from typing import NamedTuple
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.heap import Heap
 from skyband.topk.kernels.band import Bands, Departed
-from skyband.topk.kernels.cell_store import CellPool
-from skyband.topk.kernels.cpm import Frontier
 from skyband.topk.kernels.deliveries import DeliverySet
 from skyband.topk.kernels.grid import Grid
 from skyband.topk.kernels.scan import Rules
 from skyband.topk.kernels.score import Questions
-from skyband.topk.kernels.term_search import TermSearch
-from skyband.topk.kernels.term_store import TermTrees
+from skyband.topk.kernels.seek import CellSpace, TermSpace
 
 # What a row keeps: everything undominated up to its bound, or the best so many.
 DOMINANCE = 0
@@ -107,8 +104,8 @@ class Cells(NamedTuple):
 class Workspace(NamedTuple):
     """Working space: weights by term, scores of everything stored, the candidates of a slot, a heap, who departed.
 
-    Points are searched for in `cell_pool`, places on Earth in `sphere_cell_pool`, messages in `trees`, each with space
-    of its own. `moved` lists the slots whose gate has moved, `n_moved[0]` of them; `counts` adds up what calls cost.
+    What is stored is searched in `space`. `moved` lists the slots whose gate has moved, `n_moved[0]` of
+    them; `counts` adds up what calls cost.
     `wanted` says how much room is needed to go on, by the names above, where a kernel stopped for want of it.
     """
 
@@ -119,12 +116,7 @@ class Workspace(NamedTuple):
     heap: Heap
     departed: Departed
     deliveries: DeliverySet
-    cell_pool: CellPool
-    frontier: Frontier
-    sphere_cell_pool: CellPool
-    sphere_frontier: Frontier
-    trees: TermTrees
-    term_search: TermSearch
+    space: CellSpace | TermSpace
     cells: Cells
     moved: Int64s
     n_moved: Int64s
