@@ -5,14 +5,18 @@ Register standing questions, publish, and learn exactly how every answer changed
 
 import importlib
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from skyband.contract import AnyEngine, Granularity, Tops
     from skyband.covering import CoverSet, Domain
+    from skyband.ranges.engine import RangesPaint
+    from skyband.ranked.engine import RankedEngine
     from skyband.table import Bounds, OnError, Rejected, Window, WindowLike, WordModel, show
+    from skyband.table.answer import answer_as
     from skyband.table.words import Words
 
 __version__ = "0.1.0"
@@ -26,6 +30,7 @@ __all__ = [
     "Window",
     "Words",
     "__version__",
+    "answer_as",
     "open",
     "restore",
     "show",
@@ -40,6 +45,7 @@ _HOMES = {
     "Tops": "skyband.contract",
     "Window": "skyband.table",
     "Words": "skyband.table.words",
+    "answer_as": "skyband.table.answer",
     "show": "skyband.table",
 }
 
@@ -50,9 +56,121 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'skyband' has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+# What an editor completes: the engines and the options of each family. Any family that is found can be opened.
+@overload
+def open(
+    family: Literal["window"],
+    engine: Literal[
+        "auto", "blocks", "cskyband", "kmax", "oracle", "pa", "sasf", "scan", "skyband", "sma", "tma"
+    ] = ...,
+    *,
+    window: "WindowLike" = ...,
+    granularity: "Granularity" = ...,
+    on_error: "OnError" = ...,
+    index: Literal["blocks", "grid"] = ...,
+    cells: int | None = ...,
+    kmax: float = ...,
+    ratio: float = ...,
+    b: int = ...,
+    sigma: float = ...,
+    reserve: tuple[int, int] = ...,
+    most_scanned: int | None = ...,
+) -> "AnyEngine": ...
+
+
+@overload
+def open(
+    family: Literal["geotext"],
+    engine: Literal["auto", "blocks", "ciq", "oracle", "scan", "skype"] = ...,
+    *,
+    window: "WindowLike" = ...,
+    bounds: "Bounds | str | None" = ...,
+    words: "WordModel | None" = ...,
+    granularity: "Granularity" = ...,
+    on_error: "OnError" = ...,
+    index: Literal["postings", "igpt", "ciq"] = ...,
+    policy: Literal["margin", "cskyband", "skyband", "kmax"] = ...,
+    ratio: float = ...,
+    kmax: float = ...,
+    groups: int = ...,
+    capacity: int = ...,
+    prunings: "Iterable[str]" = ...,
+    depth: int = ...,
+    reserve: tuple[int, int] = ...,
+    most_scanned: int | None = ...,
+) -> "AnyEngine": ...
+
+
+@overload
+def open(
+    family: Literal["ranges"],
+    engine: Literal["paint"],
+    *,
+    granularity: "Granularity" = ...,
+    on_error: "OnError" = ...,
+    algorithm: Literal["sparse", "dense", "unicast"] = ...,
+    epsilon: float = ...,
+    batch: bool = ...,
+    servers: int = ...,
+    sketch: int | None = ...,
+    shape: Literal["box", "1.5"] = ...,
+    ks: "Iterable[int]" = ...,
+) -> "RangesPaint": ...
+
+
+@overload
+def open(
+    family: Literal["ranges"],
+    engine: Literal["auto", "oracle", "scan"] = ...,
+    *,
+    granularity: "Granularity" = ...,
+    on_error: "OnError" = ...,
+    most_scanned: int | None = ...,
+) -> "AnyEngine": ...
+
+
+@overload
+def open(
+    family: Literal["ranked"],
+    engine: Literal["auto", "oracle", "scan", "scored"] = ...,
+    *,
+    granularity: "Granularity" = ...,
+    on_error: "OnError" = ...,
+    k: int = ...,
+    matching: Literal["relaxed", "exact"] = ...,
+    combination: Literal["sum", "min", "max"] = ...,
+    emphasis: "Sequence[float] | None" = ...,
+    fit: Literal["flat", "centre", "share"] = ...,
+    interval: Literal["overlap", "inside"] = ...,
+    dims: int | None = ...,
+    index: Literal["sopt", "ir", "r", "segment", "interval"] = ...,
+    access: Literal["auto", "anchor", "intersect", "threshold", "tiers", "total"] = ...,
+    delta: int = ...,
+    most_scanned: int | None = ...,
+) -> "RankedEngine": ...
+
+
+@overload
 def open(
     family: str,
-    engine: str = "default",
+    engine: str = ...,
+    *,
+    window: "WindowLike" = ...,
+    bounds: "Bounds | str | None" = ...,
+    words: "WordModel | None" = ...,
+    granularity: "Granularity" = ...,
+    on_error: "OnError" = ...,
+    **options: Any,
+) -> "AnyEngine": ...
+
+
+def open(
+    family: str,
+    engine: str = "auto",
     *,
     window: "WindowLike" = None,
     bounds: "Bounds | str | None" = None,
@@ -63,13 +181,22 @@ def open(
 ) -> "AnyEngine":
     """An empty engine for a family of subscriptions: window, geotext, ranges or ranked.
 
-    Every family has an engine by default, which is scan. `window` is the window of subscriptions that bring none of
-    their own, or a duration such as "10m"; without it nothing expires. `bounds` is the space of geotext, `words` weighs
-    its texts. `granularity` says what changes are netted over. Options that only one engine has, such as `k` and
-    `matching` of ranked, are passed on.
+    By default it is whichever engine suits the number of subscriptions, now and later. `window` is the window of
+    subscriptions that bring none of their own, or a duration such as "10m"; without it nothing expires. `bounds` is the
+    space of geotext, `words` weighs its texts. `granularity` says what changes are netted over. Options that only one
+    engine has, such as `k` and `matching` of ranked, are passed on. At the end of a `with` block the engine is closed.
+
+    >>> with open("ranges", "oracle") as engine:
+    ...     engine.subscribe({"id": "ann", "k": 1, "lo": 0, "hi": 10}).num_rows
+    ...     engine.publish({"id": 1, "ts": 5, "object": "tea", "x": 4, "y": 3.5})["op"].to_pylist()
+    ...     engine
+    0
+    ['enter']
+    <ranges engine oracle: 1 subscription>
     """
     from skyband.contract import find_engine
     from skyband.contract.family import FAMILIES, check_settings
+    from skyband.contract.option import options_of
     from skyband.table import Settings
     from skyband.table.argument import no_option
 
@@ -86,7 +213,7 @@ def open(
         unknown = re.search("(?:unexpected|multiple values for)(?: keyword)? argument '(.*)'", str(error))
         if unknown is None:
             raise
-        raise no_option(f"The engine {found.name} of the family {family}", unknown[1]) from None
+        raise no_option(f"The engine {found.name} of the family {family}", unknown[1], options_of(found)) from None
 
 
 def restore(folder: "str | Path") -> Any:

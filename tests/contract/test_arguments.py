@@ -348,7 +348,9 @@ def test_ids_in_an_array_of_no_type_of_ours() -> None:
 
 
 def test_options_that_a_cover_set_does_not_have() -> None:
-    assert refusal(lambda: skyband.CoverSet(zzz=1)) == "CoverSet has no option 'zzz'."
+    assert refusal(lambda: skyband.CoverSet(zzz=1)) == (
+        "CoverSet has no option 'zzz'; its options are search, epsilon, bits, curve, domains, on_error."
+    )
     wrong = skyband.Domain(0, 1, "yes")  # type: ignore[arg-type]  # that is the test
     assert refusal(lambda: skyband.CoverSet(domains=wrong)) == "integer of a domain is True or False, not 'yes'."
 

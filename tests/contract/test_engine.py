@@ -18,17 +18,17 @@ from skyband.window.scan import WindowScan
 ASK = {"id": "ann", "k": 1, "score": "sum", "weights": [1.0]}
 
 
-def _published(**options: object) -> AnyEngine:
-    engine = skyband.open("window", **options)  # type: ignore[arg-type]  # passed on
+def _published(**options: Any) -> AnyEngine:
+    engine = skyband.open("window", **options)
     engine.subscribe([ASK])
     engine.publish([{"id": 1, "ts": 1, "point": [1.0]}])
     return engine
 
 
-def _said(**options: object) -> AnyEngine:
+def _said(**options: Any) -> AnyEngine:
     """An engine that has a model of words."""
     words = skyband.Words.fit([["a"], ["a", "b"]])
-    engine = skyband.open("geotext", words=words, **options)  # type: ignore[arg-type]  # passed on
+    engine = skyband.open("geotext", words=words, **options)
     engine.subscribe([{"id": "ann", "k": 1, "x": 0.0, "y": 0.0, "alpha": 0.5, "text": "a b"}])
     engine.publish([{"id": 1, "ts": 1, "x": 0.5, "y": 0.5, "text": "b"}])
     return engine
@@ -109,7 +109,7 @@ def test_what_is_no_snapshot_of_this_engine_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableSnapshot, match="holds no readable snapshot"):
         skyband.restore(tmp_path)
     _published().snapshot(tmp_path / "state")
-    with pytest.raises(UnreadableSnapshot, match=r"is a snapshot of window/scan, not of window/oracle"):
+    with pytest.raises(UnreadableSnapshot, match=r"is a snapshot of window/auto, not of window/oracle"):
         find_engine("window", "oracle").restore(tmp_path / "state")
     manifest = tmp_path / "state" / MANIFEST
     table = feather.read_table(manifest)
@@ -135,7 +135,7 @@ def test_a_words_model_that_cannot_be_saved_is_refused(tmp_path: Path) -> None:
 def test_engines_are_found_by_family_and_name() -> None:
     with pytest.raises(ValueError, match="no family 'windows'; there are geotext, ranges, ranked, window"):
         skyband.open("windows")
-    with pytest.raises(ValueError, match="has no engine 'grid'; it has blocks, cskyband, kmax, oracle, pa"):
+    with pytest.raises(ValueError, match="has no engine 'grid'; it has auto, blocks, cskyband, kmax, oracle, pa"):
         skyband.open("window", "grid")
 
     class Rival(WindowScan):

@@ -4,13 +4,12 @@ Do so only where answers are meant to change, or where an engine or a mode is ne
 are held against.
 """
 
-import shutil
 import sys
 
 import skyband
 from tests.golden import pipelines
-from tests.golden.halves import FILE, SNAPSHOTS, interrupted, place, rest, snapshot_entries, tell_rest
-from tests.golden.telling import DIGESTS, Digests, all_entries, engines, store, tell
+from tests.golden.halves import FILE, interrupted, place, rest, snapshot_entries, tell_rest
+from tests.golden.telling import DIGESTS, Digests, all_entries, engines, load, store, tell
 
 
 def write_digests() -> None:
@@ -19,10 +18,14 @@ def write_digests() -> None:
 
 
 def write_snapshots() -> None:
-    """Store snapshots, the answers of the engines that were not interrupted, and the costs of those that were."""
-    shutil.rmtree(SNAPSHOTS, ignore_errors=True)
-    told = {}
+    """Store snapshots, the answers of the engines that were not interrupted, and the costs of those that were.
+
+    A snapshot that is there stays: old ones have to be read for ever. To have one anew, remove its folder.
+    """
+    told = load(FILE)
     for key, entry in snapshot_entries(engines()).items():
+        if place(entry).exists():
+            continue
         engine = interrupted(entry)
         engine.snapshot(place(entry))
         answers = tell_rest(engine, rest(entry)).answers

@@ -22,7 +22,7 @@ def test_a_small_configuration_has_defaults(tmp_path: Path) -> None:
     assert config.publications == Endpoint("ndjson", {"path": str(tmp_path / "in")})
     assert config.subscriptions == Endpoint("log", {"path": "/asked"})
     assert config.state == tmp_path / "state"
-    assert (config.zones, config.window, config.bounds, config.engine) == (1, UNBOUNDED, Bounds(0, 0, 1, 1), "scan")
+    assert (config.zones, config.window, config.bounds, config.engine) == (1, UNBOUNDED, Bounds(0, 0, 1, 1), "auto")
     assert config.ids == Ids("text", "text", "text")
     assert config.trigger == 1.0
 

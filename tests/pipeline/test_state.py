@@ -142,7 +142,7 @@ def test_a_corrupt_note_of_what_was_delivered_is_told(config: Config) -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"engine": "blocks"}, 'engine was "scan" and is now "blocks"'),
+        ({"engine": "blocks"}, 'engine was "auto" and is now "blocks"'),
         ({"family": "ranges", "window": None, "dims": 1}, 'family was "window" and is now "ranges"'),
         ({"window": "31s"}, "window was [1, 30000000] and is now [1, 31000000]"),
         ({"window": {"count": 5}}, "window was"),
@@ -156,6 +156,13 @@ def test_a_configuration_that_no_longer_fits_is_told(
     config: Config, tmp_path: Path, changed: dict[str, Any], words: str
 ) -> None:
     assert words in refused(make_config(DOCUMENT | changed, tmp_path))
+
+
+def test_whoever_names_no_engine_goes_on_with_that_of_the_state(tmp_path: Path) -> None:
+    before = make_config(DOCUMENT | {"engine": "scan"}, tmp_path)
+    state = State(before.state)
+    state.begin(make_shape(before, unfitted(before)))
+    assert state.check(make_config(DOCUMENT, tmp_path)).engine == "scan"
 
 
 def test_another_number_of_zones_is_told(config: Config, tmp_path: Path) -> None:

@@ -28,7 +28,8 @@ KNOWN = 1_000_000
 
 def filled(n_objects: int, ks: range, options: dict[str, Any], text: bool) -> AnyEngine:
     """An engine with this many objects, and as many subscriptions whatever the number of ks."""
-    random, engine = np.random.default_rng(1), skyband.open("ranges", "paint", **options)
+    random = np.random.default_rng(1)
+    engine: AnyEngine = skyband.open("ranges", "paint", **options)
     engine.publish(changes(random, KNOWN + np.arange(n_objects), text))
     ranges = np.sort(random.random((N_SUBSCRIPTIONS, 2)), axis=1)
     asked = {"id": np.arange(N_SUBSCRIPTIONS), "k": np.resize(ks, N_SUBSCRIPTIONS)}

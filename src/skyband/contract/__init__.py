@@ -6,13 +6,13 @@ from skyband.contract.family import FAMILIES, Family, Parse, check_settings, inf
 from skyband.contract.horizon import Horizon
 from skyband.contract.intake import FARTHEST, Ids, Intake
 from skyband.contract.reading import ReadRows, read_publications, read_subscriptions
-from skyband.contract.registry import DEFAULT, AnyEngine, engines, find_engine, register
+from skyband.contract.registry import AUTO, AnyEngine, engines, find_engine, register
 from skyband.contract.rows import pack, take, unpack
 from skyband.contract.snapshot import FORMAT, UnreadableSnapshot, snapshot_of
 from skyband.contract.tops import Tops
 
 __all__ = [
-    "DEFAULT",
+    "AUTO",
     "FAMILIES",
     "FARTHEST",
     "FORMAT",

@@ -6,8 +6,10 @@ bad row raises `Rejected` and changes nothing; with `on_error="collect"` the goo
 added to `rejects`.
 """
 
+import os
 from abc import abstractmethod
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
@@ -16,9 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.contract import snapshot
-from skyband.contract.checked import Given
+from skyband.contract.checked import Checked, Given
 from skyband.contract.family import FAMILIES
 from skyband.contract.gates import Gated
+from skyband.contract.handle import show_bytes, show_count, show_window
 from skyband.contract.intake import FARTHEST, Ids
 from skyband.contract.rows import Batch
 from skyband.kernels.array import Bools
@@ -29,6 +32,8 @@ from skyband.table.instant import Instant, one_instant
 SubscriptionsT = TypeVar("SubscriptionsT", bound=Batch)
 PublicationsT = TypeVar("PublicationsT", bound=Batch)
 Granularity = Literal["batch", "publication"]
+# What may be taken for a list of batches, and is one.
+_ONE_BATCH = (str, bytes, os.PathLike, Mapping, pa.Table, pa.RecordBatch, Checked)
 
 
 class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
@@ -113,6 +118,33 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         """The current answers of these subscriptions, or of all in the order they subscribed."""
         return self._top(None if ids is None else self._known(ids, collect=False))
 
+    @property
+    def taken(self) -> str:
+        """The engine at work: this one, unless it chooses among others."""
+        return self.name
+
+    def expect(self, subscriptions: SubscriptionsT) -> None:  # an engine that chooses among others may choose now
+        """Get ready for subscriptions, as they were parsed, that will come."""
+
+    def run(self, batches: Iterable[Given]) -> Iterator[pa.Table]:
+        """Publish batches one after another as they come; yields the changes of each before the next is asked for.
+
+        >>> import skyband
+        >>> engine = skyband.open("window", "oracle", window="10m")
+        >>> _ = engine.subscribe({"id": "ann", "k": 1, "score": "sum", "weights": [1.0]})
+        >>> for changes in engine.run([[{"id": i, "ts": i, "point": [x]}] for i, x in enumerate([5.0, 7.0, 6.0])]):
+        ...     print(changes["publication"].to_pylist())
+        [0]
+        [0, 1]
+        []
+        """
+        if isinstance(batches, _ONE_BATCH) or not isinstance(batches, Iterable):
+            raise ValueError(
+                f"run takes batches one after another, such as a list of tables, not a {type(batches).__name__}; "
+                "publish takes one batch."
+            )
+        return (self.publish(batch) for batch in batches)
+
     def memory(self) -> dict[str, int]:
         """Bytes in use, by part; empty where an engine does not count them."""
         return {}
@@ -183,6 +215,17 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
     def _options(self) -> dict[str, Any]:
         """The options of its own that an engine was opened with, for a snapshot to keep."""
         return {}
+
+    @property
+    def _kind(self) -> str:
+        return f"{self.family} engine {self.name}"
+
+    def _facts(self) -> list[str]:
+        facts = [show_count(self.n_subscriptions, "subscription")]
+        if FAMILIES[self.family].has_windows:
+            facts.append(show_window(self.settings.window))
+        memory = self.memory()
+        return facts + ([show_bytes(sum(memory.values()))] if memory else [])
 
     def _tallied(self, changes: pa.Table) -> pa.Table:
         if "op" in changes.column_names and len(changes):

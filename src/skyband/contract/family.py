@@ -59,7 +59,6 @@ class Family:
     answers_stand: bool = True
     """Subscriptions have tops, and are told how they change; otherwise publications are answered with matches."""
 
-    default_engine: str = "scan"
     oracle: str = "oracle"
     """The engine that says what is right."""
     run_options: Mapping[str, Any] = field(default_factory=dict)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from skyband.contract.checked import Checked, Given, numbered
 from skyband.contract.family import Parse
+from skyband.contract.handle import Handle
 from skyband.contract.rows import take
 from skyband.kernels.array import Bools
 from skyband.table import OnError, Parsed, Reject, Rejected, Settings, UnreadableFile, read_table, shorten
@@ -30,7 +31,7 @@ _ID_COLUMNS = (("id", "ids"), ("object", "objects"))
 FARTHEST = 2**61
 
 
-class Intake(ABC):
+class Intake(Handle, ABC):
     """Whatever takes subscriptions by their ids: what it knows of their columns, its rejects and its counters."""
 
     def __init__(self, settings: Settings | None = None, *, on_error: OnError = "raise") -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.contract import Given, Ids, Intake, snapshot
+from skyband.contract.handle import show_bytes, show_count
 from skyband.covering.forest import Forest
 from skyband.covering.grid import WHOLE, Domain, check_bits, check_domain, match_nothing, to_points
 from skyband.covering.kernels.corners import NONE
@@ -54,7 +55,7 @@ class CoverSet(Intake):
         **unknown: object,
     ) -> None:
         for name in unknown:
-            raise no_option("CoverSet", name)
+            raise no_option("CoverSet", name, ("search", "epsilon", "bits", "curve", "domains", "on_error"))
         super().__init__(on_error=on_error)
         self.search = search
         self.epsilon = _check_search(search, epsilon)
@@ -198,6 +199,10 @@ class CoverSet(Intake):
         self._forest.plant_all(slots[is_root])
         self._forest.attach_all(slots[~is_root], self._ids.find(parents.drop_null()))
         roots.refit(slots, slots[is_root])
+
+    def _facts(self) -> list[str]:
+        several = f"{show_count(len(self), 'subscription')}, {self.n_uncovered:,} uncovered"
+        return [f"search {self.search}", several, show_bytes(sum(self.memory().values()))]
 
     def _registered(self, ids: pa.Array) -> Bools:
         return self._ids.find(ids) >= 0

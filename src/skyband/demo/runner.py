@@ -13,7 +13,7 @@ from skyband.demo.day import CLOSES, MIDNIGHT, MINUTE
 from skyband.demo.scene import Scene
 from skyband.demo.subscriber import TWO_HOURS
 
-FAMILY, ENGINE = "geotext", "scan"
+FAMILY, ENGINE = "geotext", "auto"
 
 
 class PipelineTraffic(NamedTuple):

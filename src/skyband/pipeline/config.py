@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skyband.contract import Granularity, find_engine
+from skyband.contract import AUTO, Granularity, find_engine
 from skyband.contract.family import FAMILIES, published_families
 from skyband.pipeline.state.place import place_name
 from skyband.table import UNBOUNDED, Bounds, Settings, Window, WindowKind
@@ -66,7 +66,7 @@ class Config(NamedTuple):
     state: Path
     changes: tuple[Endpoint, ...] = ()
     tops: tuple[Endpoint, ...] = ()
-    engine: str = "scan"
+    engine: str = AUTO
     options: Mapping[str, Any] = MappingProxyType({})
     window: Window = UNBOUNDED
     bounds: Bounds = Bounds(0, 0, 1, 1)
@@ -140,7 +140,7 @@ def make_config(document: Mapping[str, Any], folder: str | Path = ".") -> Config
         **{
             **given,
             "family": _family(given["family"]),
-            "engine": given.get("engine", FAMILIES[_family(given["family"])].default_engine),
+            "engine": given.get("engine", AUTO),
             "publications": _endpoint("publications", given["publications"], folder),
             "subscriptions": _endpoint("subscriptions", given["subscriptions"], folder),
             "state": folder / _text("state", given["state"]),

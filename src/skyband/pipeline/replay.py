@@ -89,7 +89,7 @@ def _shape(prepared: Prepared, zones: int) -> Shape:
     return Shape(
         family=prepared.family,
         engine=prepared.engine.name,
-        options=prepared.plan.options(prepared.family),
+        options=prepared.plan.options(type(prepared.engine)),
         settings=prepared.settings,
         ids=Ids(kinds[said.ids.type], kinds[asked.ids.type], objects),
         granularity=prepared.plan.granularity,

@@ -99,9 +99,10 @@ def check_folder(given: object) -> Path:
     return Path(text)
 
 
-def no_option(whose: str, name: str) -> ValueError:
-    """The error of an option that whoever was given it does not have."""
-    return ValueError(f"{whose} has no option {name!r}.")
+def no_option(whose: str, name: str, known: Iterable[str]) -> ValueError:
+    """The error of an option that whoever was given it does not have, with those that there are."""
+    words = ", ".join(known)
+    return ValueError(f"{whose} has no option {name!r}; {f'its options are {words}' if words else 'it has none'}.")
 
 
 def is_unicode(text: str) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from skyband.kernels.array import Int8s, Int64s
 from skyband.kernels.earth import HALF_CIRCUMFERENCE, MAP
 from skyband.table.argument import check_integer, is_integer, is_number
-from skyband.table.duration import microseconds, parse_duration
+from skyband.table.duration import microseconds, parse_duration, show_duration
 from skyband.table.reject import shorten
 
 
@@ -32,6 +32,9 @@ class Window(_Window):
     """How long a publication stays live: for a time, for a number of publications, or for ever.
 
     The size is in microseconds for a time window, in publications for a count window, and 0 for ever.
+
+    >>> Window.time("90s"), Window.time(1500), Window.count(1000), Window.of(None)
+    (Window.time("90s"), Window.time(1500), Window.count(1000), Window.of(None))
     """
 
     __slots__ = ()
@@ -42,6 +45,18 @@ class Window(_Window):
         if kind != WindowKind.UNBOUNDED and not (is_integer(size) and 0 < size < 2**63):
             raise ValueError(f"A window must be a positive 64-bit integer, not {shorten(size)}.")
         return super().__new__(cls, WindowKind(kind), int(size))
+
+    def __repr__(self) -> str:
+        if self.kind == WindowKind.TIME:
+            length = show_duration(self.size)
+            return f"Window.time({self.size})" if length.isdigit() else f'Window.time("{length}")'
+        return f"Window.count({self.size})" if self.kind == WindowKind.COUNT else "Window.of(None)"
+
+    def __str__(self) -> str:
+        if self.kind == WindowKind.TIME:
+            length = show_duration(self.size)
+            return f"{length}us" if length.isdigit() else length
+        return f"{self.size:,} publications" if self.kind == WindowKind.COUNT else "unbounded"
 
     @classmethod
     def of(cls, given: "WindowLike") -> "Window":

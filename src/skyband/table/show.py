@@ -1,8 +1,11 @@
 """Tables as text for people: columns in line, numbers to the right."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
+
+from skyband.table.sieve import Sieve
 
 
 def show(table: pa.Table) -> None:
@@ -23,3 +26,10 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def plain_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows of a table as Python values, cells of text files among them."""
+    sieve = Sieve(table, "rows")
+    columns = [sieve.values(name) for name in table.column_names]
+    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.table.duration_column import durations
 from skyband.table.scalar import LARGEST, integers, numbers
 from skyband.table.settings import Settings, WindowKind, Windows
 from skyband.table.sieve import Sieve, any_of
@@ -45,7 +46,7 @@ def windows(sieve: Sieve, settings: Settings) -> Windows:
     size = np.full(sieve.n_rows, settings.window.size, np.int64)
     given = np.zeros(sieve.n_rows, np.bool_)
     for name, its_kind in (("window_us", WindowKind.TIME), ("window_n", WindowKind.COUNT)):
-        column = integers(sieve, name)
+        column = durations(sieve, name) if its_kind == WindowKind.TIME else integers(sieve, name)
         sieve.reject(~column.null & (column.values <= 0), name, f"{name} must be greater than 0")
         sieve.reject(~column.null & given, name, "window_us and window_n must not both be given")
         given |= ~column.null

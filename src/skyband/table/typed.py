@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.table.cell import mark_of
+from skyband.table.duration_column import durations
 from skyband.table.instant import times
 from skyband.table.scalar import integers, numbers, texts
 from skyband.table.sieve import Parsed, Sieve
@@ -54,8 +55,8 @@ def _column(sieve: Sieve, name: str, kind: pa.DataType) -> pa.Array:
     if pa.types.is_list(kind):
         is_words = pa.types.is_string(kind.value_type)
         return _lists(words(sieve, name) if is_words else vectors(sieve, name, scalars=True))
-    read = times if name == "ts" else integers if pa.types.is_integer(kind) else numbers
-    column = read(sieve, name)
+    own = {"ts": times, "window_us": durations}
+    column = own.get(name, integers if pa.types.is_integer(kind) else numbers)(sieve, name)
     return pa.array(column.values, kind, mask=column.null)
 
 

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from skyband.contract import FAMILIES, AnyEngine, engines, find_engine
+from skyband.contract.checked import check
 from skyband.table import UNBOUNDED, Settings, Window
+from skyband.table.read import read_table
 from skyband.testing.limit import time_limit
 from skyband.testing.machine import same, through_snapshot
 from skyband.testing.script import Action
@@ -33,6 +35,16 @@ class Stream(NamedTuple):
     def open(self, kind: type[AnyEngine], options: dict[str, Any]) -> AnyEngine:
         """An engine of this kind for the stream."""
         return kind(self.settings, granularity=self.granularity, **options)  # type: ignore[arg-type]  # one of the two
+
+    def parsed(self) -> "Stream":
+        """The same with rows that were parsed once, for all engines that take them."""
+        return self._replace(actions=[self._parsed(action) for action in self.actions])
+
+    def _parsed(self, action: Action) -> Action:
+        noun = {"publish": "publications", "subscribe": "subscriptions"}.get(action.verb)
+        if noun is None:
+            return action
+        return Action(action.verb, check(self.family, noun, read_table(action.argument), self.settings))
 
 
 class Expected(NamedTuple):
@@ -139,11 +151,13 @@ def run_stream(engine: AnyEngine, stream: Stream, expected: Expected | None = No
 def check_stream(family: str, seed: int, rare: bool = False, names: tuple[str, ...] = ()) -> int:
     """Run the stream of this seed through the oracle and then through every exact engine of the family, or these.
 
-    Each runs in its modes in turn, one for a seed, with `rare` in its rare ones too. Returns how many ran.
+    Each runs in its modes in turn, one for a seed, with `rare` in its rare ones too. Returns how many ran. The oracle
+    parses the rows by itself; the engines are given rows that were parsed once, which took a third of the time.
     """
     stream = make_stream(family, seed)
     oracle = FAMILIES[family].oracle
     expected = run_stream(stream.open(find_engine(family, oracle), {}), stream)
+    stream = stream.parsed()
     n = 0
     for kind in engines():
         if kind.family == family and kind.exact and kind.name != oracle and (not names or kind.name in names):

@@ -1,10 +1,8 @@
 """`skyband pipeline run`: the stream until it is told to end, or until there is nothing left to read."""
 
 import signal
-import threading
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +10,7 @@ from skyband.cli.output import Cell, Output
 from skyband.cli.pipeline.figure import figures_of, show_replication, totals_of, with_batch
 from skyband.cli.pipeline.place import CONFIG, ending_spark, need_spark, read_config
 from skyband.cli.pipeline.view import View, open_view, print_object
+from skyband.cli.request import Requests
 
 if TYPE_CHECKING:
     from skyband.pipeline.run import Pipeline
@@ -25,31 +24,6 @@ class Ended(click.ClickException):
     """Ctrl-C, which is how a stream without an end is ended."""
 
     exit_code = 130
-
-
-class Requests:
-    """Ctrl-C and SIGTERM while a stream runs: the first asks it to end, a second Ctrl-C is an interrupt."""
-
-    def __init__(self) -> None:
-        self.asked: int | None = None
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> Self:
-        # Only the main thread may set handlers, and a process that was told to ignore Ctrl-C goes on doing so.
-        if threading.main_thread() is threading.current_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                if signal.getsignal(number) is not signal.SIG_IGN:
-                    self._before[number] = signal.signal(number, self._note)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked is not None and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        self.asked = number if self.asked is None else self.asked
 
 
 @click.command()

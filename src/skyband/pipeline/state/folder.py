@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet
 
+from skyband.contract import AUTO
 from skyband.pipeline.config import Config
 from skyband.pipeline.state.spec import Shape, make_shape, parse_shape
 from skyband.table.write import replacing
@@ -103,6 +104,9 @@ class State:
     def check(self, config: Config, zoning: Zoning | None = None) -> Shape:
         """The shape, if the configuration fits it; an error that names what differs if not."""
         shape = self.shape()
+        if config.engine == AUTO:
+            # Whoever names no engine goes on with the one that the state was begun with.
+            config = config._replace(engine=shape.engine)
         if zoning is None and (config.family, config.zones) != (shape.family, shape.n_zones):
             told = f"{_differs('family', shape.family, config.family)}{_differs('zones', shape.n_zones, config.zones)}"
             raise self._unfit(told.removesuffix("; "))
