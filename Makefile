@@ -46,7 +46,9 @@ check: $(READY) ## Check lint, format, types and layers.
 
 # Benchmarks are tested by coverage.
 fast: $(READY) ## Run the tests with compiled kernels.
-	@echo "==> fast: the tests, kernels compiled (the first run compiles them)"
+	@echo "==> fast: compiling ahead, so that no two tests compile the same"
+	@$(BIN)/skyband warm
+	@echo "==> fast: the tests, kernels compiled"
 	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/bench -m "not soak and not spark"
 
 coverage: $(READY) ## Run the tests with the JIT off, and count the branches they take.

@@ -1,6 +1,7 @@
 """Hypothesis profiles: how hard the random tests try, chosen by SKYBAND_PROFILE (dev, ci, coverage, soak, hunt)."""
 
 import os
+import signal
 from collections import defaultdict
 
 import pytest
@@ -29,7 +30,12 @@ settings.load_profile(os.environ.get("SKYBAND_PROFILE", "dev"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let a soak go on where it was stopped."""
+    """Let Ctrl-C reach the commands that tests start, and a soak go on where it was stopped."""
+    # What a shell runs in the background ignores Ctrl-C, or hanging up, and hands that on to what it starts.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if os.environ.get("SKYBAND_PROFILE") == "soak":
         from tests.resuming import FOLDER, ROOT, Resuming, sources_digest
 

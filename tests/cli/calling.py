@@ -39,13 +39,18 @@ def failure(*words: object, code: int = 1) -> str:
     return lines[-1].removeprefix("Error: ")
 
 
+STARTED: list["subprocess.Popen[str]"] = []
+"""The processes of this test, which end with it at the latest."""
+
+
 def process(*words: object, **options: Any) -> "subprocess.Popen[str]":
     """Start a command in a process of its own."""
     command = [sys.executable, "-m", "skyband", *(str(word) for word in words)]
     environment = os.environ | options.pop("env", {})
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, **options
-    )
+    pipe = subprocess.PIPE
+    run = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment, **options)
+    STARTED.append(run)
+    return run
 
 
 def files(folder: Path, family: str = "window", suffix: str = "parquet") -> list[str]:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -24,10 +25,15 @@ class Still(NamedTuple):
         return ["size", "ns"], [[row["size"], str(row["ns"])] for row in rows]
 
 
+class Given(NamedTuple):
+    untaken: list[str]
+
+
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = ModuleType("skyband.bench")
     benchmarks = {name: Still(name, f"How fast {name} stands still.") for name in ("stone", "tree")}
+    module.__dict__.update(giving=lambda options: nullcontext(Given(list(options))))
     module.__dict__.update(BENCHMARKS=benchmarks, store=lambda rows, folder: folder / f"{len(rows)}.parquet")
     monkeypatch.setitem(sys.modules, "skyband.bench", module)
     monkeypatch.setattr(skyband, "bench", module, raising=False)
@@ -54,3 +60,12 @@ def test_one_or_all_are_run(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("bench")
 def test_an_unknown_benchmark() -> None:
     assert "there is no benchmark 'x'; there are stone, tree, all." in failure("bench", "x", code=2)
+
+
+@pytest.mark.usefixtures("bench")
+def test_an_option_that_no_engine_takes_is_told(tmp_path: Path) -> None:
+    done = call("bench", "tree", "--option", "cells=3", "--out", tmp_path)
+    assert done.exit_code == 0
+    assert done.stderr.splitlines()[-1] == (
+        "Warning: tree opened no engine that takes the option cells: it was left unused."
+    )

@@ -17,8 +17,8 @@ import pytest
 
 from skyband.cli.output import Output
 from skyband.cli.pipeline.consequence import consequences
-from skyband.cli.pipeline.run import Requests
 from skyband.cli.pipeline.view import open_view, rates, told
+from skyband.cli.request import Requests
 from skyband.pipeline.config import Config, make_config
 from skyband.pipeline.log import Log
 from skyband.pipeline.sink import SINKS

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from skyband.cli.group import Interrupts
 from tests.cli.calling import files, process
 
 
@@ -60,3 +61,21 @@ def test_a_command_that_is_stopped_leaves_nothing(name: str, by: str, tmp_path: 
     assert (run.returncode, out) == (128 + number, "")
     assert errors == f"Error: Stopped by {by}; unfinished files were removed.\n"
     assert set(tmp_path.iterdir()) == before
+
+
+def test_an_interrupt_that_nobody_could_catch_is_raised_again() -> None:
+    """In a destructor Python drops what is raised, as it does in what a compiler calls back."""
+
+    class Sender:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def send_and_wait() -> None:
+        with Interrupts() as interrupts:
+            sender = Sender()
+            del sender
+            assert interrupts.seen == signal.SIGINT
+            time.sleep(60)
+
+    with pytest.raises(KeyboardInterrupt):
+        send_and_wait()

@@ -97,3 +97,27 @@ def test_options_that_contradict_each_other(tmp_path: Path) -> None:
     assert "has no engine 'none'" in failure("replay", *words, "--engine", "none")
     assert "is not one of" in failure("replay", "covering", *words, code=2)
     assert failure("replay", "ranges", *words).startswith(f"{tmp_path / 'subscriptions.parquet'}: ")
+
+
+def test_options_of_the_engine_itself(tmp_path: Path) -> None:
+    words = [*files(tmp_path), "--engine", "tma"]
+    plain = document("replay", *words)
+    said = document("replay", *words, "--option", "cells=3", "--option", "index=blocks")
+    assert said["changes"] == plain["changes"]
+    assert said["counters"] != plain["counters"]
+    assert failure("replay", *words, "--option", "cell=3") == (
+        "The engine tma of the family window has no option 'cell'; its options are index, cells."
+    )
+    assert failure("replay", *words, "--option", "index=tree") == "index is blocks or grid, not 'tree'."
+    assert failure("replay", *words, "--option", "cells=many").startswith("cells is an integer from 1 to ")
+    assert "write NAME=VALUE" in failure("replay", *words, "--option", "cells", code=2)
+    assert "cells is given twice." in failure("replay", *words, "--option", "cells=3", "--option", "cells=4", code=2)
+
+
+def test_options_of_ranked_have_two_names(tmp_path: Path) -> None:
+    words = files(tmp_path, "ranked")
+    one = document("replay", *words, "--k", 1)["changes"]
+    assert document("replay", *words, "--option", "k=1")["changes"] == one
+    assert failure("replay", *words, "--k", 1, "--option", "k=1") == (
+        "k is given twice, also as an option of the engine."
+    )

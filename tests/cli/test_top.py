@@ -64,3 +64,12 @@ def test_a_forgotten_window_is_told(tmp_path: Path) -> None:
     lines = (tmp_path / "subscriptions.ndjson").read_text()
     (tmp_path / "subscriptions.ndjson").write_text(lines.replace('"window_n":12', '"other":12'))
     assert "Nothing expires" in call("top", *words, "--engine", "oracle").stdout
+
+
+def test_options_of_the_engine_itself(tmp_path: Path) -> None:
+    words = [*files(tmp_path), "--engine", "scan"]
+    rows = document("top", *words, "--option", "reserve=1,0")["rows"]
+    assert rows == document("top", *words)["rows"]
+    assert failure("top", *words, "--option", "reserve=1") == (
+        "reserve is a pair of integers, how many times k and how many more, not [1]."
+    )

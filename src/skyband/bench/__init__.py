@@ -2,6 +2,7 @@
 
 from skyband.bench.discovery import discover, draw, tables
 from skyband.bench.experiment import AnyExperiment, Experiment, Progress, Size
+from skyband.bench.opening import giving
 from skyband.bench.row import Row
 from skyband.bench.storage import load, rows_of, store
 from skyband.bench.view import NoMatplotlib
@@ -17,6 +18,7 @@ __all__ = [
     "Row",
     "Size",
     "draw",
+    "giving",
     "load",
     "rows_of",
     "store",

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-import skyband
+from skyband.bench.opening import open_engine
 from skyband.bench.row import Row
 from skyband.bench.runner import AT_ONCE, Call, pieces, race, require_equal
 from skyband.contract import AnyEngine
@@ -54,7 +54,7 @@ class SizedWorkload(NamedTuple):
     def open(self, engine: str) -> AnyEngine:
         """An empty engine; the window is as long as what is live."""
         window = Window.count(self.n_live) if self.window else None
-        return skyband.open(self.family, engine, window=window, **self.engine_options)
+        return open_engine(self.family, engine, window=window, **self.engine_options)
 
 
 def window_case(data: Any, n_live: int) -> SizedWorkload:

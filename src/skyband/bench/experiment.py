@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from skyband.bench.machine import provenance
+from skyband.bench.opening import given_options
 from skyband.bench.row import Row
 from skyband.bench.view import Plot, ViewColumn, cells_of, draw_plot
 
@@ -39,13 +40,14 @@ class Experiment(Generic[Scale, Point]):
     def run(self, size: Size, progress: Progress) -> list[Row]:
         """Measure everything at a size; `progress` is told each step in a few words.
 
-        Whoever interrupts it keeps the rows that were there by then.
+        Whoever interrupts it keeps the rows that were there by then. Options that engines were given are a parameter of
+        every row.
         """
         origin, rows = {"benchmark": self.name, "size": size} | provenance(), list[Row]()
         points = self.sweep(self.scales[size])
         try:
             for row in self.finish(row for point in points for row in self.measure(point, progress)):
-                rows.append(origin | row)
+                rows.append(origin | row | _parameters(row))
         except KeyboardInterrupt:
             if not rows:
                 raise
@@ -61,6 +63,11 @@ class Experiment(Generic[Scale, Point]):
         folder.mkdir(parents=True, exist_ok=True)
         measured = [row for row in rows if row["skipped"] is None]
         return [draw_plot(plot, self.name, measured, folder) for plot in self.plots]
+
+
+def _parameters(row: Row) -> Row:
+    options = given_options()
+    return {"parameters": row["parameters"] | {"options": options}} if options else {}
 
 
 AnyExperiment = Experiment[Any, Any]

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-import skyband
 from skyband.bench.experiment import Progress
 from skyband.bench.geotext_corpus import Corpus
 from skyband.bench.machine import free_memory
+from skyband.bench.opening import open_engine
 from skyband.bench.row import Row, measured, skipped
 from skyband.bench.runner import AT_ONCE, Call, Spending, pieces, require_equal, time_in_turn, total_bytes
 from skyband.contract import AnyEngine, Granularity
@@ -89,7 +89,7 @@ class GeotextEntrant(NamedTuple):
     def open(self, setting: GeotextSetting) -> AnyEngine:
         """An empty engine."""
         window = Window.time(SECOND * -(-setting.n_live // setting.batch))
-        return skyband.open("geotext", self.engine, window=window, **self.options)
+        return open_engine("geotext", self.engine, window=window, **self.options)
 
 
 SCAN, SKYPE = GeotextEntrant("scan", "scan"), GeotextEntrant("skype", "skype")

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-import skyband
 from skyband.bench.experiment import Progress
+from skyband.bench.opening import open_engine
 from skyband.bench.ranges_data import SEED, TOY, Crowd, RangesSetting, World, make_world, plant
 from skyband.bench.ranges_trial import time_portions
 from skyband.bench.row import Row, measured
@@ -135,7 +135,7 @@ def _engines(setting: RangesSetting, ks: tuple[int, ...], batches: Batches) -> I
     asked = pa.array(np.resize(ks, len(subscriptions)), subscriptions["k"].type)
     subscriptions = subscriptions.set_column(subscriptions.column_names.index("k"), "k", asked)
     stream = pa.concat_tables(ranges.stream(setting.options, CHUNK)).combine_chunks()
-    engines = {mode: skyband.open("ranges", "paint", batch=mode == "Paint-Batch") for mode in MODES}
+    engines = {mode: open_engine("ranges", "paint", batch=mode == "Paint-Batch") for mode in MODES}
     for engine in engines.values():
         for at in range(0, setting.n_objects, CHUNK):
             engine.publish(stream.slice(at, min(CHUNK, setting.n_objects - at)))
@@ -200,7 +200,7 @@ def compare_engines(behind: RangesPlan, progress: Progress) -> list[Row]:
     options = ranges.Options(n_objects=behind.n_objects, n_events=n_events, n_subscriptions=n, k=K)
     stream, subscriptions = list(ranges.stream(options, behind.batch)), ranges.subscriptions(options)
     n_before = behind.n_objects // behind.batch
-    engines = {name: skyband.open("ranges", name) for name in (("scan",) if behind.scanned else ()) + ("paint",)}
+    engines = {name: open_engine("ranges", name) for name in (("scan",) if behind.scanned else ()) + ("paint",)}
     for engine in engines.values():
         _fill(engine, stream[:n_before], subscriptions)
     told = dict.fromkeys(engines, 0)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-import skyband
 from skyband.bench.experiment import Progress
+from skyband.bench.opening import open_engine
 from skyband.bench.ranked_contest import too_large, tree_of
 from skyband.bench.ranked_data import RankedData, zipfian
 from skyband.bench.ranked_entrant import INDEXES, RELAXED, BuiltEntrant, build, warm
@@ -128,7 +128,7 @@ def compare_engines(plan: RankedPlan, progress: Progress) -> Iterator[Row]:
 
 def _engines(subscriptions: pa.Table, scanned: bool) -> dict[str, AnyEngine]:
     engines: dict[str, AnyEngine] = {
-        name: skyband.open("ranked", name, k=K) for name in (("scan",) if scanned else ()) + ("scored",)
+        name: open_engine("ranked", name, k=K) for name in (("scan",) if scanned else ()) + ("scored",)
     }
     for engine in engines.values():
         for piece in pieces(subscriptions.drop_columns(["k"]), AT_ONCE):

@@ -25,6 +25,7 @@ from skyband.bench.contest import (
     window_case,
 )
 from skyband.bench.experiment import Progress
+from skyband.bench.opening import open_engine
 from skyband.bench.row import Row, measured
 from skyband.bench.runner import Call, Taken, WrongAnswer, pieces, race, require_equal, sweep, time_in_turn
 from skyband.contract import FAMILIES, AnyEngine
@@ -219,7 +220,7 @@ def _length(name: str) -> int:
 
 
 def _run(reserve: tuple[int, int], subscriptions: pa.Table, publications: pa.Table, turn: int) -> AnyEngine:
-    engine = skyband.open("window", window=skyband.Window.count(1), reserve=reserve)
+    engine = open_engine("window", "scan", window=skyband.Window.count(1), reserve=reserve)
     engine.subscribe(subscriptions)
     for start in range(0, len(publications), BATCH):
         engine.publish(publications.slice(start, BATCH))

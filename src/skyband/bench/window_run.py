@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-import skyband
 from skyband.bench import real
 from skyband.bench.experiment import Progress, Size
+from skyband.bench.opening import open_engine
 from skyband.bench.row import Row, average, measured, skipped
 from skyband.bench.runner import race, time_in_turn
 from skyband.contract import AnyEngine
@@ -227,7 +227,7 @@ def run(setting: WindowSetting, groups: Sequence[Group], contest: str) -> list[R
     if setting.missing is not None:
         reason = setting.missing
         return [skipped(contest, group.model, each, reason) for group, each in zip(groups, given, strict=True)]
-    engine = skyband.open("window", ENGINE, granularity="publication")
+    engine = open_engine("window", ENGINE, granularity="publication")
     engine.subscribe(setting.subscriptions(groups))
     batches, n = setting.publications(), setting.n_subscriptions
     first_full = first_full_turn(setting, batches)
@@ -259,7 +259,7 @@ def count_updates(moving: Moving, progress: Progress) -> list[Row]:
     progress(f"{label}, a window of {setting.window} minutes")
     options: dict[str, dict[str, Any]] = {"sasf": {"b": moving.b}, "pa": {"sigma": SIGMA}}
     engines = {
-        name: skyband.open("window", name, granularity="publication", index="grid", **own)
+        name: open_engine("window", name, granularity="publication", index="grid", **own)
         for name, own in options.items()
     }
     for engine in engines.values():

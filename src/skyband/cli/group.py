@@ -3,6 +3,7 @@
 import importlib
 import os
 import signal
+import sys
 import threading
 from collections.abc import Mapping
 from types import FrameType
@@ -11,6 +12,8 @@ from typing import Any, Self
 import click
 
 TRACEBACK = "SKYBAND_TRACEBACK"
+# After so long whatever dropped an interrupt has probably returned.
+AGAIN_SECONDS = 0.05
 # Windows has no SIGHUP.
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -34,14 +37,17 @@ class Stopped(click.ClickException):
 class Interrupts:
     """Remembers which signal asked the command to end, and lets it unwind as Ctrl-C does.
 
-    A library may answer the KeyboardInterrupt with an error of its own: pyarrow does, while it imports pandas.
+    A library may answer the KeyboardInterrupt with an error of its own: pyarrow does, while it imports pandas. Where
+    nobody can catch it, in a destructor or in what a compiler calls back, Python drops it; it is then raised again.
     """
 
     def __init__(self) -> None:
         self.seen: int | None = None
         self._before: dict[int, Any] = {}
+        self._hook = sys.unraisablehook
 
     def __enter__(self) -> Self:
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._dropped
         # A process that was told to ignore a signal goes on doing so, and only the main thread may set handlers.
         if threading.main_thread() is threading.current_thread():
             for number in SIGNALS:
@@ -52,8 +58,17 @@ class Interrupts:
         return self
 
     def __exit__(self, *_: object) -> None:
+        sys.unraisablehook = self._hook
         for number, before in self._before.items():
             signal.signal(number, before)
+
+    def _dropped(self, dropped: Any) -> None:
+        if self.seen is None or not issubclass(dropped.exc_type, KeyboardInterrupt | SystemExit):
+            self._hook(dropped)
+            return
+        again = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), self.seen))
+        again.daemon = True
+        again.start()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.seen = number

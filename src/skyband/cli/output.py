@@ -34,12 +34,23 @@ class Output(NamedTuple):
         """Print a sentence beside the answer, on stderr."""
         click.echo(f"Warning: {text}", err=True)
 
-    def table(self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:
-        """Print a table; columns that hold numbers are set to the right."""
+    def table(
+        self,
+        headers: Sequence[str],
+        rows: Sequence[Sequence[Cell]],
+        title: str = "",
+        right: Sequence[bool] | None = None,
+    ) -> None:
+        """Print a table; columns that hold numbers are set to the right, or those that `right` says."""
         cells = [[_cell(value) for value in row] for row in rows]
-        right = [
-            bool(rows) and all(isinstance(value, int | float) for value in column) for column in zip(*rows, strict=True)
-        ] or [False] * len(headers)
+        right = (
+            right
+            or [
+                bool(rows) and all(isinstance(value, int | float) for value in column)
+                for column in zip(*rows, strict=True)
+            ]
+            or [False] * len(headers)
+        )
         if sys.stdout.isatty():
             self._rich(headers, cells, right, title)
         else:
@@ -47,7 +58,7 @@ class Output(NamedTuple):
 
             click.echo("\n".join(aligned([list(headers), *cells] if any(headers) else cells, right)))
 
-    def _rich(self, headers: Sequence[str], cells: list[list[str]], right: list[bool], title: str) -> None:
+    def _rich(self, headers: Sequence[str], cells: list[list[str]], right: Sequence[bool], title: str) -> None:
         from rich.table import Table
         from rich.text import Text
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from skyband.cli.follow import STDIN, check_followed, follow_files, print_following
 from skyband.cli.output import Cell, Output, output_options
 from skyband.cli.pipeline.place import ending_spark, need_spark, plainly
 from skyband.cli.run_option import check_names, default_window, run_options
@@ -47,6 +48,11 @@ if TYPE_CHECKING:
     help="One engine in this process, or one engine per zone on Spark; the change log is the same.",
 )
 @click.option(
+    "--follow",
+    is_flag=True,
+    help="Go on with what is added to the publications, which are NDJSON or - for standard input, until Ctrl-C.",
+)
+@click.option(
     "--zones", type=click.IntRange(1), help="The number of zones for the subscriptions on Spark; 1 by default."
 )
 @output_options
@@ -61,6 +67,7 @@ def command(
     on_error: str,
     runner: str,
     zones: int | None,
+    follow: bool,
     **options: Any,
 ) -> None:
     """Run an engine over files, write how every answer changed, and print a summary.
@@ -68,10 +75,14 @@ def command(
     FAMILY is window, geotext, ranges or ranked; without it, the columns of the files decide. The change log appears at
     --out when it is complete, and not at all if the run fails. Rates and latencies are those of the engine alone.
 
+    With --follow, or with - for standard input, publications are answered as they come: changes are printed, or added
+    to an NDJSON file. Ctrl-C or the end of standard input ends it.
+
     \b
     Example:
       skyband replay --publications data/publications.parquet \\
           --subscriptions data/subscriptions.parquet --out changes.parquet
+      some-program | skyband replay --publications - --subscriptions subscriptions.csv
     """
     if rejects_file is not None and on_error != "collect":
         raise click.UsageError("--rejects needs --on-error collect: otherwise the first bad row stops the run.")
@@ -79,10 +90,13 @@ def command(
         raise click.UsageError("--zones needs --runner spark: the local runner has one engine for all subscriptions.")
     check_names((out, rejects_file), (publications, subscriptions))
     options |= {"window": default_window(window_n, window_us), "on_error": on_error}
+    if follow or publications == STDIN:
+        check_followed(publications, runner)
+        _follow(output, publications, subscriptions, options, out, rejects_file)
+        return
     from skyband.replay import SummaryOnly, table_file
 
     replay = _runner(runner, zones or 1)
-
     rejects: dict[str, list[Reject]] = {}
     with ExitStack() as stack:
         writer = SummaryOnly() if out is None else stack.enter_context(table_file(out))
@@ -90,11 +104,29 @@ def command(
         with output.progress("publishing") as progress:
             summary = replay(publications, subscriptions, writer=writer, rejects=rejects, progress=progress, **options)
         if refused is not None:
-            table = _rejects_table(rejects)
+            table = rejects_of(rejects)
             refused.begin(table.schema)
             refused.write(table)
     _print(output, summary, out, rejects_file)
     if summary.n_rejected:
+        output.warn(_rejected(rejects))
+
+
+def _follow(
+    output: Output,
+    publications: Path,
+    subscriptions: Path,
+    options: dict[str, Any],
+    out: Path | None,
+    rejects_file: Path | None,
+) -> None:
+    from skyband.replay import Plan
+
+    summary, rejects = follow_files(output, publications, subscriptions, Plan(**options), out, rejects_file)
+    if print_following(output, summary, out, rejects_file):
+        assert summary is not None
+        _print(output, summary, out, rejects_file)
+    if any(rejects.values()):
         output.warn(_rejected(rejects))
 
 
@@ -124,7 +156,8 @@ def _runner(runner: str, zones: int) -> "Callable[..., Summary]":
     return replay_in_zones
 
 
-def _rejects_table(rejects: "dict[str, list[Reject]]") -> Any:
+def rejects_of(rejects: "dict[str, list[Reject]]") -> Any:
+    """Rejects as a table, with the file that each is of."""
     import pyarrow as pa
 
     from skyband.table import rejects_table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from skyband.cli.value import BOUNDS, ParamType, window_duration
+from skyband.cli.value import BOUNDS, ParamType, ParsedValue, window_duration
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -37,6 +37,35 @@ class PublishedFamily(ParamType):
         return self.choice().shell_complete(ctx, param, incomplete)
 
 
+def _option(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise ValueError(f"{text!r} is not an option of an engine; write NAME=VALUE, such as cells=16.")
+    return name.strip().replace("-", "_"), value
+
+
+def _by_name(ctx: click.Context, param: click.Parameter, pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise click.BadParameter(f"{twice} is given twice.", ctx, param)
+    return found
+
+
+def engine_option(command: Command) -> Command:
+    """Give a command --option, and hand it the texts by name as `engine_options`."""
+    return click.option(
+        "--option",
+        "engine_options",
+        multiple=True,
+        metavar="NAME=VALUE",
+        type=ParsedValue("NAME=VALUE", _option),
+        callback=_by_name,
+        help="An option of the engine itself, such as index=grid; may be given several times, for one option each.",
+    )(command)
+
+
 _OPTIONS = [
     click.argument("family", required=False, metavar="[FAMILY]", type=PublishedFamily()),
     click.option(
@@ -53,9 +82,10 @@ _OPTIONS = [
     ),
     click.option(
         "--engine",
-        default="default",
-        help="The engine, by default the one that the family has; `skyband engines` lists them.",
+        default="auto",
+        help="The engine, by default whichever suits the number of subscriptions; `skyband engines` lists them.",
     ),
+    engine_option,
     click.option(
         "--batch",
         default=1000,

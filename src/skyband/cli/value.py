@@ -1,6 +1,7 @@
-"""Values on the command line: durations, instants, bounds, lists, and files to write."""
+"""Values on the command line: durations, instants, bounds, lists, files to write, and cells to print."""
 
 import datetime
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,28 @@ def parse_instant(text: str) -> int:
 def show_instant(us: int) -> str:
     """An instant as ISO 8601 in UTC."""
     return (EPOCH + datetime.timedelta(microseconds=us)).isoformat().replace("+00:00", "Z")
+
+
+def plain_value(value: Any) -> Any:
+    """A value as JSON has it: times are ISO 8601 in UTC."""
+    if isinstance(value, datetime.datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
+        return show_instant((moment - EPOCH) // datetime.timedelta(microseconds=1))
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        return [plain_value(each) for each in value]
+    if isinstance(value, dict):
+        return {str(key): plain_value(each) for key, each in value.items()}
+    return value if isinstance(value, str | int | float | None) else str(value)
+
+
+def cell_text(given: Any) -> str:
+    """A value in a cell; ids and times are integers without commas."""
+    value = plain_value(given)
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | list | dict) else str(value)
 
 
 def parse_numbers(text: str) -> tuple[float, ...]:

@@ -1,9 +1,10 @@
 """The local runner: files in, an engine in between, a change log and a summary out."""
 
+from skyband.replay.follow import follow
 from skyband.replay.plan import Plan
 from skyband.replay.run import Progress, replay
 from skyband.replay.summary import Percentiles, Summary
-from skyband.replay.table_file import SummaryOnly, TableFile, TableWriter, table_file
+from skyband.replay.table_file import SummaryOnly, TableFile, TableWriter, growing_file, table_file
 from skyband.replay.top import Ranking, top
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "SummaryOnly",
     "TableFile",
     "TableWriter",
+    "follow",
+    "growing_file",
     "replay",
     "table_file",
     "top",

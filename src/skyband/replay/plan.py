@@ -1,19 +1,24 @@
 """What a run is to do, and which window, words and options follow from the files it is given."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skyband.contract import DEFAULT, AnyEngine, Granularity, find_engine
+from skyband.contract import AUTO, AnyEngine, Granularity, find_engine
 from skyband.contract.family import FAMILIES, check_settings, names_where
+from skyband.contract.option import read_options
 from skyband.table import UNBOUNDED, Bounds, OnError, Settings, Window, WindowKind, WordModel
 
 
 class Plan(NamedTuple):
-    """The options of a run; None leaves one to the files or to the engine."""
+    """The options of a run; None leaves one to the files or to the engine.
+
+    `engine_options` are the engine's own, by name; their values may be text, which is read as each one's type says.
+    """
 
     family: str | None = None
-    engine: str = DEFAULT
+    engine: str = AUTO
     window: Window | None = None
     bounds: Bounds | str | None = None
     words: WordModel | None = None
@@ -22,6 +27,7 @@ class Plan(NamedTuple):
     on_error: OnError = "raise"
     k: int | None = None
     matching: str | None = None
+    engine_options: Mapping[str, Any] | None = None
 
     def check(self) -> None:
         """Raise a ValueError for a value that no run can have."""
@@ -29,6 +35,8 @@ class Plan(NamedTuple):
             raise ValueError(f"A batch has at least 1 publication, not {self.batch}.")
         if self.k is not None and self.k < 1:
             raise ValueError(f"k must be at least 1, not {self.k}.")
+        for name in self._given().keys() & (self.engine_options or {}):
+            raise ValueError(f"{name} is given twice, also as an option of the engine.")
 
     def check_family(self, family: str) -> None:
         """Raise a ValueError for an option that the family would not use, rather than leave it unused in silence."""
@@ -54,19 +62,16 @@ class Plan(NamedTuple):
         bounds = Settings(bounds=self.bounds).bounds
         return plain._replace(window=self.window or UNBOUNDED, bounds=bounds, words=self.words)
 
-    def options(self, family: str) -> dict[str, Any]:
-        """The options of its own that the engine is opened with."""
-        its = FAMILIES[family].run_options
-        return {**its, **self._given()} if its else {}
+    def options(self, kind: type[AnyEngine]) -> dict[str, Any]:
+        """The options of its own that an engine of this kind is opened with."""
+        its = FAMILIES[kind.family].run_options
+        own = read_options(kind, self.engine_options or {})
+        return {**its, **self._given(), **own} if its else own
 
     def open(self, family: str, settings: Settings) -> AnyEngine:
         """A new engine for the family."""
-        return find_engine(family, self.engine)(
-            settings,
-            granularity=self.granularity,
-            on_error=self.on_error,
-            **self.options(family),
-        )
+        kind = find_engine(family, self.engine)
+        return kind(settings, granularity=self.granularity, on_error=self.on_error, **self.options(kind))
 
 
 def narrowest(subscriptions: Any) -> Window:

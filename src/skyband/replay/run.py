@@ -1,15 +1,16 @@
 """The run itself: subscribe, publish batch by batch in the order of the file, pass on the changes."""
 
 import time
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from skyband.contract import DEFAULT, FAMILIES, AnyEngine, Granularity
+from skyband.contract import AUTO, FAMILIES, AnyEngine, Granularity
 from skyband.replay.plan import Plan, expiry_note, narrowest
 from skyband.replay.source import (
     Loaded,
+    Opened,
     dims_of,
     dims_told,
     family_of,
@@ -28,10 +29,12 @@ from skyband.table import (
     Settings,
     Source,
     Window,
+    WindowLike,
     WordModel,
     change_schema,
     match_schema,
 )
+from skyband.table.instant import Instant, one_instant
 
 Progress = Callable[[int, int], None]
 
@@ -54,8 +57,8 @@ def replay(
     subscriptions: Source,
     *,
     family: str | None = None,
-    engine: str = DEFAULT,
-    window: Window | None = None,
+    engine: str = AUTO,
+    window: WindowLike = None,
     bounds: Bounds | str | None = None,
     words: WordModel | None = None,
     granularity: Granularity = "batch",
@@ -63,38 +66,52 @@ def replay(
     on_error: OnError = "raise",
     k: int | None = None,
     matching: str | None = None,
-    until: int | None = None,
+    engine_options: Mapping[str, Any] | None = None,
+    until: Instant | None = None,
     progress: Progress | None = None,
     writer: TableWriter | None = None,
     rejects: dict[str, list[Reject]] | None = None,
 ) -> Summary:
     """Run an engine over files or tables, and pass every change on to the writer.
 
-    The family is told by the columns if it is not given. With `until`, in microseconds, only what was published by then
+    The family is told by the columns if it is not given. With `until`, a time, only what was published by then
     takes part, and time then advances to it. With `on_error="collect"`, `rejects` is filled with the rejects of the
-    publications and the subscriptions. `k` and `matching` are for ranked, where they are 20 and relaxed by default.
+    publications and the subscriptions. `k` and `matching` are for ranked, where they are 20 and relaxed by default;
+    `engine_options` are those that the engine has of its own, by name.
     """
     started = time.perf_counter()
-    plan = Plan(family, engine, window, bounds, words, granularity, batch, on_error, k, matching)
+    until = None if until is None else one_instant(until)
+    default = None if window is None else Window.of(window)
+    plan = Plan(family, engine, default, bounds, words, granularity, batch, on_error, k, matching, engine_options)
     prepared = prepare(publications, subscriptions, plan, until)
     warm_up(prepared)
     watch = run(prepared, writer or SummaryOnly(), until, progress)
     if rejects is not None:
         rejects |= {"publications": prepared.publications.rejects, "subscriptions": prepared.subscriptions.rejects}
-    return _summary(prepared, watch, time.perf_counter() - started)
+    return summary_of(prepared, watch, time.perf_counter() - started, prepared.publications.rejects)
 
 
 def prepare(publications: Source, subscriptions: Source, plan: Plan, until: int | None = None) -> Prepared:
     """Read and check both sources, and open the engine that fits them."""
     plan.check()
     asked, said = open_source(subscriptions, "subscriptions"), open_source(publications, "publications")
+    return prepare_opened(said, asked, plan, until)
+
+
+def prepare_opened(
+    said: Opened, asked: Opened, plan: Plan, until: int | None = None, counted: str = "these publications"
+) -> Prepared:
+    """Check the publications and subscriptions that were read, and open the engine that fits them.
+
+    `counted` is what a note calls the publications that words without weights are weighed by.
+    """
     family = plan.family or family_of(said, asked)
     plan.check_family(family)
     its = FAMILIES[family]
     settings, notes = plan.settings(), []
     if its.has_words and plan.words is None and (lacks_weights(said.table) or lacks_weights(asked.table)):
         settings = settings._replace(words=fit_words(said.table, family))
-        notes.append("Weights that were not given are tf-idf, with the document frequencies of these publications.")
+        notes.append(f"Weights that were not given are tf-idf, with the document frequencies of {counted}.")
     if "dims" in its.subscriptions.names and "dims" in asked.table.column_names:
         settings = settings._replace(dims=dims_told(said.table, family))
     subscribed = load(asked, family, settings, plan.on_error)
@@ -103,6 +120,7 @@ def prepare(publications: Source, subscriptions: Source, plan: Plan, until: int 
     notes += expiry_note(subscribed.rows)
     settings = settings._replace(window=plan.window or narrowest(subscribed.rows))
     opened = plan.open(family, settings)
+    opened.expect(subscribed.rows)
     if until is not None:
         published = published.until(until)
     return Prepared(plan, family, settings, opened, subscribed, published, tells_time(said.table), notes)
@@ -111,6 +129,7 @@ def prepare(publications: Source, subscriptions: Source, plan: Plan, until: int 
 def warm_up(prepared: Prepared) -> None:
     """Have the kernels compiled, or loaded, by a twin with next to nothing to do, so that no latency is theirs."""
     twin = prepared.plan._replace(on_error="collect").open(prepared.family, prepared.settings)
+    twin.expect(prepared.subscriptions.rows)
     twin.subscribe(prepared.subscriptions.checked.slice(0, 1))
     twin.publish(prepared.publications.checked.slice(0, 2))
     if twin.now is not None:
@@ -153,17 +172,18 @@ def as_written(changes: pa.Table, schema: pa.Schema) -> pa.Table:
     return changes.cast(schema) if len(changes) else schema.empty_table()
 
 
-def _summary(prepared: Prepared, watch: Stopwatch, seconds: float) -> Summary:
+def summary_of(prepared: Prepared, watch: Stopwatch, seconds: float, rejects: list[Reject]) -> Summary:
+    """What a run came to, with the rejects of all its publications."""
     counters = prepared.engine.counters
     changes = {op: counters.get(op, 0) for op in ("enter", "leave", "move")}
     n_subscriptions = prepared.engine.n_subscriptions
     memory = prepared.engine.memory() if n_subscriptions else {}
     return Summary(
         family=prepared.family,
-        engine=prepared.engine.name,
+        engine=prepared.engine.taken,
         n_publications=counters.get("publications", 0),
         n_subscriptions=n_subscriptions,
-        n_rejected=len(prepared.publications.rejects) + len(prepared.subscriptions.rejects),
+        n_rejected=len(rejects) + len(prepared.subscriptions.rejects),
         n_late=counters.get("late", 0),
         seconds=seconds,
         publishing_seconds=watch.total,

@@ -162,11 +162,11 @@ def dims_of(rows: Any) -> int | None:
     return int(vectors.shape[1]) if vectors is not None and len(vectors) else None
 
 
-def tells_time(table: pa.Table) -> bool:
-    """Whether `ts` is given as times rather than as integers."""
-    if "ts" not in table.column_names:
+def tells_time(table: pa.Table, name: str = "ts") -> bool:
+    """Whether a column is given as times rather than as integers."""
+    if name not in table.column_names:
         return False
-    column = table.column("ts")
+    column = table.column(name)
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         return True
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):

@@ -101,6 +101,28 @@ class TableFile:
                 self._writer.write_table(_flat(table) if self._format == "csv" else table)
 
 
+class GrowingFile:
+    """A writer of NDJSON to a file that others read meanwhile: every table is there as soon as it is written."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def begin(self, schema: pa.Schema) -> None:
+        """Do nothing: an NDJSON file has no header."""
+
+    def write(self, table: pa.Table) -> None:
+        """Write the next rows."""
+        self._file.writelines(line.encode() + b"\n" for line in json_rows(table))
+        self._file.flush()
+
+
+@contextlib.contextmanager
+def growing_file(path: Path) -> Iterator[GrowingFile]:
+    """An NDJSON file that is written in place, and stays as far as it has come."""
+    with _opened(path, path) as file:
+        yield GrowingFile(file)
+
+
 @contextlib.contextmanager
 def table_file(path: Path) -> Iterator[TableFile]:
     """A file to write tables to, of the format that its suffix names.

@@ -12,6 +12,7 @@ from skyband.replay.run import Progress, prepare, run
 from skyband.replay.source import Loaded
 from skyband.replay.table_file import SummaryOnly
 from skyband.table import Source
+from skyband.table.instant import Instant, one_instant
 
 
 class Ranking(NamedTuple):
@@ -31,7 +32,7 @@ def top(
     subscriptions: Source,
     plan: Plan | None = None,
     *,
-    at: int | None = None,
+    at: Instant | None = None,
     ids: Sequence[int | str] | None = None,
     progress: Progress | None = None,
 ) -> Ranking:
@@ -39,6 +40,7 @@ def top(
 
     Ids given as text are read as integers where the file has integers.
     """
+    at = None if at is None else one_instant(at)
     prepared = prepare(publications, subscriptions, plan or Plan(), at)
     if not FAMILIES[prepared.family].answers_stand:
         raise ValueError(
@@ -49,7 +51,7 @@ def top(
     run(prepared, SummaryOnly(), at, progress)
     return Ranking(
         family=prepared.family,
-        engine=prepared.engine.name,
+        engine=prepared.engine.taken,
         at=prepared.engine.now,
         timed=prepared.timed,
         n_rejected=len(prepared.publications.rejects) + len(prepared.subscriptions.rejects),

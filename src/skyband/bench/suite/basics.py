@@ -1,10 +1,14 @@
 """The experiments that belong to no paper: brute force for every family, the length of its rows, and single parts."""
 
+import statistics
+
+from skyband.bench.choice import ChoicePlan, compare_choices
 from skyband.bench.contest import bytes_each
 from skyband.bench.experiment import AnyExperiment, Experiment, whole
 from skyband.bench.parts import PartsScale, readers, structures
 from skyband.bench.row import Row, ns_per_operation, number
 from skyband.bench.scan import Lengths, ScanPlan, compare_lengths, scan_rows
+from skyband.bench.startup import StartupPlan, start_engines
 from skyband.bench.view import (
     RATIO,
     SUBSCRIPTIONS,
@@ -38,6 +42,10 @@ def _each(header: str, counter: str) -> ViewColumn:
         return "" if counted is None else number(counted / row["parameters"]["batch"])
 
     return described(header, text)
+
+
+def _us_each(row: Row) -> float:
+    return float(statistics.median(row["latencies"])) / float(row["parameters"]["batch"]) / 1e3
 
 
 def _granularity_line(row: Row) -> str:
@@ -85,6 +93,53 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
                 ("pair", "cost of a publication for one subscription", ns_per_operation, "ns for a pair"),
                 ("memory", "memory", bytes_each, "bytes for a subscription"),
             )
+        ),
+    ),
+    Experiment(
+        name="auto",
+        summary="Brute force beside the index of every family, and which of them is taken when none is named.",
+        scales={
+            "toy": ChoicePlan((5, 700), (2,), 30, 5, 2, 200),
+            "small": ChoicePlan((1, 10, 100, 300, 1000, 3000, 10_000), (2, 8, 32), 10_000, 500, 7, 5000),
+            "full": ChoicePlan((1, 10, 100, 300, 1000, 3000, 10_000, 30_000), (2, 4, 8, 16, 32), 40_000, 500, 9, 0),
+        },
+        sweep=whole,
+        measure=compare_choices,
+        columns=(
+            given("case", "label"),
+            SUBSCRIPTIONS,
+            algorithm("engine"),
+            computed("µs a publication", _us_each),
+            RATIO,
+            given("auto takes", "takes"),
+        ),
+        plots=(
+            plot(
+                "cost",
+                "Brute force and the index",
+                "n_subscriptions",
+                _us_each,
+                "µs a publication",
+                series=lambda row: f"{row['parameters']['label']}, {row['algorithm']}",
+            ),
+        ),
+    ),
+    Experiment(
+        name="startup",
+        summary="From nothing to a first change in a new process, with nothing compiled yet and with everything.",
+        scales={
+            "toy": StartupPlan(1, "ranked", False),
+            "small": StartupPlan(5),
+            "full": StartupPlan(11),
+        },
+        sweep=whole,
+        measure=start_engines,
+        columns=(
+            given("family"),
+            given("before", "state"),
+            algorithm("engine"),
+            computed("seconds", lambda row: statistics.median(row["latencies"]) / 1e9),
+            RATIO,
         ),
     ),
     Experiment(

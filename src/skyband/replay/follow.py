@@ -1,0 +1,128 @@
+"""A run over publications that are still coming: each batch is published when it is there, and answered at once."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.replay.plan import Plan
+from skyband.replay.run import Prepared, as_written, prepare_opened, schema_of, summary_of, warm_up
+from skyband.replay.source import Loaded, Opened, load, open_source
+from skyband.replay.summary import Stopwatch, Summary
+from skyband.replay.table_file import TableWriter
+from skyband.table import Reading, Reject, Rejected, Source
+from skyband.table.sieve import Sieve
+
+# Told of rows that were left out, as soon as they are: publications or subscriptions, and their rejects.
+Refused = Callable[[str, list[Reject]], None]
+
+
+def follow(
+    batches: Iterator[Reading],
+    subscriptions: Source,
+    plan: Plan,
+    *,
+    name: str,
+    writer: TableWriter,
+    refused: Refused = lambda noun, rejects: None,
+) -> Summary | None:
+    """Run an engine over batches as they come, and pass every change on to the writer; None if nothing came.
+
+    The first batch with a good row tells the family, and is counted for words without weights. `name` is what errors
+    call the publications.
+    """
+    started = time.perf_counter()
+    plan.check()
+    asked = open_source(subscriptions, "subscriptions")
+    run, early = None, list[Reject]()
+    for reading in batches:
+        if run is not None:
+            run.publish(run.loaded(reading))
+            continue
+        prepared = _prepared(Opened("publications", name, reading), asked, plan)
+        if isinstance(prepared, Prepared):
+            run = Following(prepared, early, writer, refused)
+        else:
+            early += prepared
+            refused("publications", prepared)
+    return None if run is None else summary_of(run.prepared, run.watch, time.perf_counter() - started, run.rejects)
+
+
+def _prepared(said: Opened, asked: Opened, plan: Plan) -> Prepared | list[Reject]:
+    """The run that the first batch leads to, or its rejects if it has no good row."""
+    if not said.table.num_columns:
+        if plan.on_error == "raise":
+            raise Rejected(said.reading.rejects, said.name)
+        return said.reading.rejects
+    prepared = prepare_opened(said, asked, plan, counted="the first batch")
+    return prepared if len(prepared.publications.checked) else prepared.publications.rejects
+
+
+class Following:
+    """A run that has begun: its engine, what it is read against, and what has come of it so far."""
+
+    def __init__(self, prepared: Prepared, rejects: list[Reject], writer: TableWriter, refused: Refused) -> None:
+        self.prepared = prepared
+        self.watch = Stopwatch()
+        self.rejects = rejects
+        self._schema = schema_of(prepared)
+        self._writer = writer
+        self._refused = refused
+        self._columns = prepared.publications.checked.reading.table.column_names
+        rows = prepared.publications.rows
+        self._kinds = {"id": rows.ids.type} | ({"object": rows.objects.type} if "objects" in rows._fields else {})
+        warm_up(prepared)
+        self._subscribe()
+        self.publish(prepared.publications)
+
+    def _subscribe(self) -> None:
+        engine, asked = self.prepared.engine, self.prepared.subscriptions
+        self._writer.begin(self._schema)
+        self._writer.write(as_written(asked.give(engine.subscribe, engine), self._schema))
+        if asked.rejects:
+            self._refused("subscriptions", asked.rejects)
+
+    def loaded(self, reading: Reading) -> Loaded:
+        """The good rows of a later batch."""
+        name, plan = self.prepared.publications.name, self.prepared.plan
+        reading = self._like_the_first(reading)
+        return load(Opened("publications", name, reading), self.prepared.family, self.prepared.settings, plan.on_error)
+
+    def publish(self, loaded: Loaded) -> None:
+        """Publish the rows of a batch, and pass on what changes."""
+        engine, n = self.prepared.engine, len(loaded.checked)
+        began = time.perf_counter()
+        changes = loaded.give(engine.publish, engine)
+        if n:
+            self.watch.add(time.perf_counter() - began, n, len(changes))
+        self._writer.write(as_written(changes, self._schema))
+        if loaded.rejects:
+            self.rejects += loaded.rejects
+            self._refused("publications", loaded.rejects)
+
+    def _like_the_first(self, reading: Reading) -> Reading:
+        """The batch with the columns that rows of it may lack, and without ids of another type than there were."""
+        table = reading.table
+        for name in self._columns:
+            if name not in table.column_names:
+                table = table.append_column(name, pa.nulls(len(table)))
+        bad, rejects = np.zeros(len(table), np.bool_), list(reading.rejects)
+        for column, kind in self._kinds.items():
+            for row, value in enumerate(Sieve(table, "publications").values(column)):
+                why = _another_type(column, value, kind)
+                if why is not None and not bad[row]:
+                    bad[row] = True
+                    rejects.append(Reject(int(reading.row_numbers[row]), column, repr(value), why))
+        if not bad.any():
+            return Reading(table, rejects, reading.row_numbers)
+        return Reading(table.filter(pa.array(~bad)), sorted(rejects), reading.row_numbers[~bad])
+
+
+def _another_type(column: str, value: Any, kind: pa.DataType) -> str | None:
+    """Why an id does not go with those that came before; None if it does, or is none at all."""
+    if type(value) not in (int, str) or (type(value) is int) == (kind == pa.int64()):
+        return None
+    first, this = ("text", "an integer") if type(value) is int else ("an integer", "text")
+    return f"{column} is {this} in a column that began with {first}; one column has one type of id"

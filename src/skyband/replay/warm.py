@@ -1,0 +1,122 @@
+"""Kernels compiled ahead of their use: each engine does a little of all that it is for, in a process of its own."""
+
+import importlib
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from skyband.contract import AUTO, FAMILIES, AnyEngine, find_engine
+from skyband.contract.auto import Auto
+from skyband.table import Window
+from skyband.workload import Workload
+from skyband.workload.recipe import recipe_of
+
+Progress = Callable[[int, int], None]
+
+# Few, but so many that rows run short, publications expire, and searches have something to find.
+SIZES = {"n_subscriptions": 12, "n_publications": 80, "n_events": 80, "n_objects": 40, "n_queries": 4, "vocabulary": 50}
+LENGTH, BATCH, K = 30, 20, 4
+
+
+class Task(NamedTuple):
+    """An engine of a family, or what keeps its subscriptions where no engine does."""
+
+    family: str
+    engine: str
+
+
+class Warmed(NamedTuple):
+    """What was compiled, or found to be compiled already, and how many seconds that took in all."""
+
+    family: str
+    engine: str
+    seconds: float
+
+
+def tasks_of(families: Sequence[str]) -> list[Task]:
+    """Brute force and the index that are taken when no engine is named; those that take longest come first."""
+    tasks = []
+    for family in families:
+        keeper = FAMILIES[family].keeper
+        if keeper is not None:
+            tasks.append((2, Task(family, keeper)))
+            continue
+        taken = find_engine(family, AUTO)
+        if issubclass(taken, Auto):
+            tasks += [(0, Task(family, taken.many)), (1, Task(family, taken.few))]
+        else:
+            tasks.append((1, Task(family, taken.name)))
+    return [task for _, task in sorted(tasks)]
+
+
+def warm(families: Sequence[str], n_processes: int | None = None, progress: Progress | None = None) -> list[Warmed]:
+    """Compile what these families need, several engines at once; what is compiled already is only loaded."""
+    tasks, done = tasks_of(families), list[Warmed]()
+    n = min(n_processes or os.cpu_count() or 1, len(tasks))
+    # A process that is forked from one with threads may wait for ever.
+    with ProcessPoolExecutor(n, multiprocessing.get_context("spawn")) as pool:
+        for waited in as_completed([pool.submit(warm_one, task) for task in tasks]):
+            done.append(waited.result())
+            if progress is not None:
+                progress(len(done), len(tasks))
+    return sorted(done)
+
+
+def warm_one(task: Task) -> Warmed:
+    """Let an engine do a little of everything, in this process."""
+    start = time.perf_counter()
+    made = sample(task.family)
+    if FAMILIES[task.family].keeper is not None:
+        kept = getattr(importlib.import_module(FAMILIES[task.family].room), task.engine)()
+        kept.add(made.subscriptions)
+        kept.find(made.subscriptions.slice(0, 2))
+        kept.remove(made.subscriptions["id"].slice(0, 2))
+    else:
+        for as_text in (False, True):
+            _use(_opened(task), task.family, made, as_text)
+    return Warmed(*task, time.perf_counter() - start)
+
+
+def sample(family: str) -> Workload:
+    """A small workload of a family, with something of everything."""
+    recipe = recipe_of(family)
+    known = {field.name for field in fields(recipe.options)}
+    sizes = SIZES | {"k": K, "window_n": LENGTH}
+    return recipe.generate(recipe.options(**{name: n for name, n in sizes.items() if name in known}))
+
+
+def _opened(task: Task) -> AnyEngine:
+    from skyband import open as open_engine
+
+    window = Window.count(LENGTH) if FAMILIES[task.family].has_windows else None
+    return open_engine(task.family, task.engine, window=window)
+
+
+def _use(engine: AnyEngine, family: str, made: Workload, as_text: bool) -> None:
+    its = FAMILIES[family]
+    asked, said = (_named(table, as_text) for table in (made.subscriptions, made.publications))
+    engine.subscribe(asked)
+    for start in range(0, len(said), BATCH):
+        engine.publish(said.slice(start, BATCH))
+    ids = asked["id"].combine_chunks()
+    if its.answers_stand:
+        engine.top()
+        engine.resize(ids.slice(0, 2), K + 1)
+    engine.unsubscribe(ids.slice(0, 2))
+    if engine.now is not None:
+        engine.advance(engine.now)
+
+
+def _named(table: pa.Table, as_text: bool) -> pa.Table:
+    """The rows with ids of one type or the other; each has kernels of its own."""
+    for name in ("id", "object"):
+        if as_text and name in table.column_names:
+            texts: Any = table[name].cast(pa.string())
+            table = table.set_column(table.column_names.index(name), name, texts)
+    return table

@@ -1,0 +1,16 @@
+"""No test of the command line leaves a process behind, also where it fails."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.calling import STARTED
+
+
+@pytest.fixture(autouse=True)
+def _processes_end() -> Iterator[None]:
+    yield
+    for run in STARTED:
+        run.kill()
+        run.wait()
+    STARTED.clear()

@@ -1,0 +1,163 @@
+"""Following: the changes of publications that come bit by bit are those of the whole file."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skyband import Rejected
+from skyband.replay import Plan, follow, growing_file
+from skyband.replay.growing import file_bytes, readings, stream_bytes
+from skyband.table import Reading, Reject, UnreadableFile, read_table
+from skyband.table.write import json_rows
+from tests.replay.small import FAMILIES, Kept, oracle_changes, small
+
+NEVER = bool
+ASKED = [{"id": "ann", "k": 1, "score": "euclidean", "point": [0.0], "window_n": 5}]
+
+
+def lines_of(family: str) -> list[bytes]:
+    return [line.encode() + b"\n" for line in json_rows(small(family).publications)]
+
+
+def cut(data: bytes, size: int) -> Iterator[bytes]:
+    return (data[start : start + size] for start in range(0, len(data), size))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_bits_of_lines_lead_to_the_changes_of_the_file(family: str) -> None:
+    kept, work = Kept(), small(family)
+    batches = readings(cut(b"".join(lines_of(family)), 37), 1, NEVER)
+    plan = Plan(family=family, granularity="publication")
+    summary = follow(batches, work.subscriptions, plan, name="stream", writer=kept)
+    assert summary is not None
+    assert kept.rows == oracle_changes(work, "publication", 1)
+    assert summary.n_publications == len(work.publications)
+
+
+def test_lines_are_numbered_from_the_first() -> None:
+    chunks = [b'\xef\xbb\xbf{"a": 1}\n\n{"a"', b': 2}\nbad\n{"a": 3}\n\xff\n', b'{"a": 4}']
+    found = list(readings(iter(chunks), 3, NEVER))
+    assert [read.table.to_pylist() for read in found] == [[{"a": 1}], [{"a": 2}, {"a": 3}], []]
+    assert [read.row_numbers.tolist() for read in found] == [[1], [3, 5], []]
+    assert [(reject.row, reject.reason) for read in found for reject in read.rejects] == [
+        (4, "the line is not a JSON object (Expecting value: line 1 column 1 (char 0))"),
+        (6, "the line is not UTF-8"),
+    ]
+
+
+def said(*rows: Any) -> Iterator[Reading]:
+    """A batch for each row."""
+    return readings((json.dumps(row).encode() + b"\n" for row in rows), 10, NEVER)
+
+
+def test_bad_rows_are_collected_with_their_lines() -> None:
+    rows = [
+        "nonsense",
+        {"id": None, "ts": 1, "point": [1.0]},
+        {"id": 1, "ts": 1, "point": [1.0]},
+        {"id": "x", "ts": 2, "point": [0.5]},
+        {"id": 2, "ts": 3},
+        {"id": 1, "ts": 4, "point": [0.5]},
+        {"id": 3, "ts": 5, "point": [0.5, 0.5]},
+        {"id": 4, "ts": 6, "point": [0.25]},
+    ]
+    told: list[tuple[str, Reject]] = []
+    kept = Kept()
+    summary = follow(
+        said(*rows), ASKED, Plan(on_error="collect"), name="stream", writer=kept,
+        refused=lambda noun, rejects: told.extend((noun, reject) for reject in rejects),
+    )  # fmt: skip
+    assert summary is not None
+    assert [(row["publication"], row["op"]) for row in kept.rows] == [(1, "enter"), (1, "leave"), (4, "enter")]
+    assert {noun for noun, _ in told} == {"publications"}
+    assert [(reject.row, reject.column) for _, reject in told] == [
+        (1, ""),
+        (2, "id"),
+        (4, "id"),
+        (5, "point"),
+        (6, "id"),
+        (7, "point"),
+    ]
+    assert (summary.n_rejected, summary.n_publications) == (6, 2)
+    assert told[2][1].reason == "id is text in a column that began with an integer; one column has one type of id"
+
+
+@pytest.mark.parametrize("rows", [["nonsense"], [{"id": 1, "ts": 1, "point": [1.0]}, {"id": 2, "ts": None}]])
+def test_a_bad_row_stops_a_run_that_does_not_collect(rows: list[Any]) -> None:
+    with pytest.raises(Rejected, match=f"^stream: row {len(rows)}, "):
+        follow(said(*rows), ASKED, Plan(), name="stream", writer=Kept())
+
+
+def test_nothing_came() -> None:
+    assert follow(said(), ASKED, Plan(), name="stream", writer=Kept()) is None
+    assert follow(said("x"), ASKED, Plan(on_error="collect"), name="stream", writer=Kept()) is None
+
+
+def test_words_are_counted_in_the_first_batch() -> None:
+    asked = [{"id": "ann", "k": 1, "x": 0.5, "y": 0.5, "alpha": 0.5, "text": "jazz"}]
+    rows = [{"id": i, "ts": i, "x": 0.5, "y": 0.5, "text": "jazz tonight"} for i in range(2)]
+    summary = follow(said(*rows), asked, Plan(), name="stream", writer=Kept())
+    assert summary is not None
+    assert summary.notes[0] == (
+        "Weights that were not given are tf-idf, with the document frequencies of the first batch."
+    )
+
+
+def test_a_file_is_followed_while_it_grows(tmp_path: Path) -> None:
+    path, asked = tmp_path / "grows.ndjson", threading.Event()
+    path.write_bytes(b"first\nsec")
+    found = b""
+    for some in file_bytes(path, asked.is_set):
+        found += some
+        if found == b"first\nsec":
+            with path.open("ab") as file:
+                file.write(b"ond\n")
+        else:
+            asked.set()
+    assert found == b"first\nsecond\n"
+    followed = file_bytes(path, NEVER)
+    next(followed)
+    path.write_bytes(b"")
+    with pytest.raises(UnreadableFile, match=r"has become shorter while it was followed\.$"):
+        next(followed)
+    with pytest.raises(UnreadableFile, match=r"^There is no file"):
+        next(file_bytes(tmp_path / "none.ndjson", NEVER))
+
+
+def test_a_stream_ends_or_is_left() -> None:
+    chunks = iter([b"a\nb", b"c", b""])
+    assert list(stream_bytes(lambda: next(chunks), NEVER)) == [b"a\nb", b"c", b"\n"]
+    asked = threading.Event()
+    threading.Timer(0.3, asked.set).start()
+    waits = threading.Event()
+
+    def wait() -> bytes:
+        waits.wait(10)
+        return b""
+
+    began = time.monotonic()
+    assert list(stream_bytes(wait, asked.is_set)) == []
+    waits.set()
+    assert time.monotonic() - began < 5
+
+
+def test_who_asks_to_stop_is_heard_between_batches() -> None:
+    asked = threading.Event()
+    found = readings(iter([b'{"a": 1}\n{"a": 2}\n{"a": 3}\n']), 1, asked.is_set)
+    next(found)
+    asked.set()
+    assert list(found) == []
+
+
+def test_a_growing_file_can_be_read_at_any_time(tmp_path: Path) -> None:
+    path, kept = tmp_path / "changes.ndjson", small("window").publications
+    with growing_file(path) as writer:
+        writer.begin(kept.schema)
+        for start in (0, 1):
+            writer.write(kept.slice(start, 1))
+            assert len(read_table(path).table) == start + 1
