@@ -104,7 +104,8 @@ def check_cache() -> Iterator[Finding]:
         mend = "Every start compiles anew, which takes seconds; set SKYBAND_CACHE_DIR to a folder you can write to."
         yield Finding("kernel cache", "warning", f"{cache_root()} cannot be written", mend)
     else:
-        yield Finding("kernel cache", "ok", f"{CACHE}, {_bytes_in(CACHE) / 2**20:.1f} MiB")
+        found = f"{CACHE}, {_bytes_in(CACHE) / 2**20:.1f} MiB; `skyband warm` compiles ahead"
+        yield Finding("kernel cache", "ok", found)
 
 
 def _bytes_in(folder: Path) -> int:
