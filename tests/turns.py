@@ -2,9 +2,9 @@
 
 Each checkout runs in a process of its own, with the same subscriptions and publications. They are given each batch in
 turn, now the one first and now the other, so that a machine that is slow for a while is slow for both; and it is the
-processor's time that counts, which other work beside it adds little to. Answers are compared by their number of rows. Printed
-is, for every case, the median over all batches of the time in AFTER divided by the time in BEFORE for the same batch, with
-the quartiles beside it. Both checkouts need only what this Python has installed.
+processor's time that counts, which other work beside it adds little to. Answers are compared by their number of rows.
+Printed is, for every case, the median over all batches of the time in AFTER divided by the time in BEFORE for the same
+batch, with the quartiles beside it. Both checkouts need only what this Python has installed.
 """
 
 import argparse
