@@ -67,11 +67,6 @@ class _WholeCode(JITCodeLibrary):  # type: ignore[misc]
         self._linking_libraries = []
         super().finalize()
 
-    def _optimize_final_module(self) -> None:
-        # Numba has cheap passes before the full ones to count fewer references, of which kernels have none.
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
-
 
 def _beneath(code: _PartCode | _WholeCode) -> list[Any]:
     """All libraries that a library needs, once each."""
