@@ -9,6 +9,8 @@ from skyband.kernels.growth import (
     BY_A_QUARTER,
     BY_AN_EIGHTH,
     DOUBLE,
+    LINE,
+    blank,
     grown,
     grown_all,
     length_for,
@@ -24,6 +26,20 @@ class Pair(NamedTuple):
 
 def pair() -> Pair:
     return Pair(np.array([1, 2, 3], np.int32), np.arange(6.0).reshape(3, 2))
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.int8, np.int32, np.float64])
+@pytest.mark.parametrize("shape", [0, 1, 100, (3, 5, 64), (0, 64), (7, 0)])
+@pytest.mark.parametrize("fill", [0, 1])
+def test_new_arrays_begin_with_a_cache_line(kind: Any, shape: Any, fill: int) -> None:
+    array, plain = blank(shape, fill, kind), np.full(shape, fill, kind)
+    assert array.dtype == plain.dtype
+    assert np.array_equal(array, plain)
+    assert array.flags.c_contiguous
+    assert array.flags.writeable
+    assert array.ctypes.data % LINE == 0 or array.size == 0
+    grew = grown(array, 200) if array.ndim == 1 else resized(array, 9)
+    assert grew.ctypes.data % LINE == 0 or grew.size == 0
 
 
 def test_grown_keeps_what_there_is() -> None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Floats, Int8s, Int64s
-from skyband.kernels.growth import grown
+from skyband.kernels.growth import blank, grown
 from skyband.kernels.order import order_by
 from skyband.kernels.room import DOUBLINGS, NoProgress, stops
 from skyband.topk.index import larger
@@ -75,11 +75,11 @@ class KindTree:
         dims = self.dims
         shape = (n_blocks, dims, FANOUT)
         self.seats = Seats(
-            np.zeros(shape),
-            np.zeros(shape if self.form.weighs else (0, dims, FANOUT)),
-            np.zeros((n_blocks if self.form.by_angle else 0, FANOUT)),
-            np.full((n_blocks, FANOUT), -np.inf),
-            np.full((n_blocks, FANOUT), -1, np.int64),
+            blank(shape),
+            blank(shape if self.form.weighs else (0, dims, FANOUT)),
+            blank((n_blocks if self.form.by_angle else 0, FANOUT)),
+            blank((n_blocks, FANOUT), -np.inf),
+            blank((n_blocks, FANOUT), -1, np.int64),
         )
         counts = [n_blocks, -(-n_blocks // FANOUT)]
         while counts[-1] > AT_THE_TOP:
@@ -87,10 +87,10 @@ class KindTree:
         n_nodes = sum(counts[1:])
         box = (n_nodes, dims, FANOUT)
         self.nodes = BlockNodes(
-            np.full(box, FAR),
-            np.full(box, -FAR),
-            np.full(box if self.form.weighs else (n_nodes, 0, FANOUT), FAR),
-            np.full((n_nodes, FANOUT), -np.inf),
+            blank(box, FAR),
+            blank(box, -FAR),
+            blank(box if self.form.weighs else (n_nodes, 0, FANOUT), FAR),
+            blank((n_nodes, FANOUT), -np.inf),
             np.array([0, *np.cumsum([0, *counts[1:-1]])], np.int64),
             np.array(counts, np.int64),
         )
@@ -100,7 +100,7 @@ class KindTree:
             np.zeros(room, np.int64),
             np.zeros(room, np.int64),
             np.zeros(n_blocks + FANOUT * len(counts), np.int64),
-            np.zeros(FANOUT),
+            blank(FANOUT),
         )
         self._point = np.zeros(dims)
 
