@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from skyband.pipeline.stage.dead_letter import DEAD
 from skyband.pipeline.stage.router import Report, Router
+from skyband.pipeline.stage.step import PUBLISH, RETRACT
 from skyband.pipeline.stage.worker import shape_of
 from skyband.pipeline.stage.zone import Zone
 from skyband.pipeline.state.folder import ROUTER, State, write_parquet, write_text
@@ -26,6 +27,8 @@ TELL_EVERY = 0.5
 
 class Stretch(NamedTuple):
     """A stretch of history for one part: publications are cut into batches of `size`, commands are all in the first.
+
+    Retractions count like publications where batches are cut.
 
     With `until`, in microseconds, time advances to it in a batch of its own at the end. `last` is the number of the
     last batch, which only the router finds out.
@@ -68,6 +71,8 @@ def route_history(batches: Iterator[pa.RecordBatch], stretch: Stretch) -> Iterat
                 "copies": sum(report.copies for report in reports),
                 "handed_over": sum(report.handed_over for report in reports),
                 "now": router.now,
+                "retracted": sum(report.retracted for report in reports),
+                "retracted_late": sum(report.retracted_late for report in reports),
                 "sent": [sum(sent) for sent in zip(*(report.sent for report in reports), strict=True)],
                 "seconds": time.perf_counter() - began,
                 "rebuilt_seconds": 0.0,
@@ -80,12 +85,12 @@ def route_history(batches: Iterator[pa.RecordBatch], stretch: Stretch) -> Iterat
 
 def _cut(batches: Iterator[pa.RecordBatch], shape: Shape, stretch: Stretch) -> Iterator[pa.Table]:
     """The rows batch by batch: all commands with the first publications, then so many publications at a time."""
-    schema = shape.prepared()
+    schema, spoken = shape.prepared(), pa.array([PUBLISH, RETRACT])
     waiting, n_waiting, some = [schema.empty_table()], 0, False
     for batch in batches:
         table = pa.Table.from_batches([batch.cast(schema)])
         while len(table):
-            said = pc.cumulative_sum(pc.cast(pc.equal(table["op"], "publish").fill_null(False), pa.int64())).to_numpy()
+            said = pc.cumulative_sum(pc.cast(pc.is_in(table["op"], value_set=spoken), pa.int64())).to_numpy()
             beyond = int((said <= stretch.size - n_waiting).sum())
             part = table.slice(0, beyond)
             waiting.append(part)
