@@ -112,6 +112,16 @@ class Intake(Handle, ABC):
         if vectors is not None and self.settings.dims is None and not np.isnan(vectors).all():
             self.settings = self.settings._replace(dims=vectors.shape[1])
 
+    def _publication_ids(self, ids: Ids) -> pa.Array:
+        """Ids of publications, as given; only those that cannot be one are refused."""
+        sieve = Sieve(table_of({"id": _listed(ids)}), "ids")
+        given = read_ids(sieve, "id")
+        good = sieve.done(given)
+        if len(good.kept):
+            self._same_type("publications id", given.type)
+        self._handle(list(good.rejects), "ids")
+        return given.filter(pa.array(~sieve.bad))
+
     def _known(self, ids: Ids, collect: bool = True) -> pa.Array:
         sieve = Sieve(table_of({"id": _listed(ids)}), "ids")
         given = read_ids(sieve, "id")
