@@ -142,14 +142,21 @@ class Alone:
         """The changes of a batch, in order."""
         parts = [self._command(row) for row in batch.commands]
         for op, rows in itertools.groupby(batch.publications, key=lambda row: row.get("op") or "publish"):
-            parts += self._retract(list(rows)) if op == "retract" else [self.engine.publish(list(rows))]
+            run = list(rows)
+            parts += self._retract(run) if op == "retract" else [self.engine.publish(run)]
         return [row for part in parts if part is not None for row in part.to_pylist()]
 
     def _retract(self, rows: list[Row]) -> Iterator[pa.Table]:
-        times = [row["ts"] for row in rows if row.get("ts") is not None]
-        if times and (self.engine.now is None or max(times) > self.engine.now):
-            yield self.engine.advance(max(times))
-        yield self.engine.retract([row["id"] for row in rows])
+        """One call for all, but where time advances: what came before is withdrawn before."""
+        ids: list[str] = []
+        for row in rows:
+            if row.get("ts") is not None and (self.engine.now is None or row["ts"] > self.engine.now):
+                if ids:
+                    yield self.engine.retract(ids)
+                yield self.engine.advance(row["ts"])
+                ids = []
+            ids.append(row["id"])
+        yield self.engine.retract(ids)
 
     def _command(self, row: Row) -> pa.Table | None:
         engine = self.engine

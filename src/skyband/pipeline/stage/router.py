@@ -6,6 +6,7 @@ follows from the rows it sent out: it is rebuilt from their log, on the safe sid
 A batch that withdraws publications is several steps: `docs/partitioning.md` tells who has to get what before.
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -209,23 +210,40 @@ class Router:
         return self._spoken(batch, PUBLISH, said, places, zones, places + first, first)
 
     def _retract(self, batch: int, said: pa.Array, steps: Steps) -> pa.Table:
-        """Rows for the zones that have what a run of retractions withdraws; time passes before to the latest of them."""
-        parts, everybody = [], np.arange(self.shape.n_zones)
-        before = self.now
-        self._pass_time(said)
-        if self.now != before:
-            self._ledger.pass_time(self.now)
-            moment = pa.array([{"ts": self.now}], self._said_type)
-            place = steps.take(1)
-            nowhere = np.zeros(len(everybody), np.int64)
-            parts.append(self._spoken(batch, PASS, moment, nowhere, everybody, nowhere + place, place))
-        first = steps.take(len(said))
-        sent = self._ledger.holders(said.field("id"))
-        live = self._ledger.retract(said.field("id"))
+        """Rows for the zones that have what a run of retractions withdraws; time passes where one of them brings it."""
+        parts = []
+        for begin, end in pairwise([0, *self._moments(said), len(said)]):
+            before, run = self.now, said.slice(begin, end - begin)
+            self._pass_time(run.slice(0, 1))
+            if self.now != before:
+                parts.append(self._tell_time(batch, steps))
+            parts.append(self._withdraw(batch, run, steps))
+        return pa.concat_tables(parts)
+
+    def _moments(self, said: pa.Array) -> list[int]:
+        """The retractions after the first that come at a later time than it is by then."""
+        now, found = self.now, []
+        for place, ts in enumerate(said.field("ts").to_pylist()):
+            if ts is not None and (now is None or ts > now):
+                now = ts
+                found.append(place)
+        return [place for place in found if place]
+
+    def _tell_time(self, batch: int, steps: Steps) -> pa.Table:
+        """A row for every zone that lets time pass to now."""
+        self._ledger.pass_time(self.now)
+        everybody, place = np.arange(self.shape.n_zones), steps.take(1)
+        moment, same = pa.array([{"ts": self.now}], self._said_type), np.zeros(len(everybody), np.int64)
+        return self._spoken(batch, PASS, moment, same, everybody, same + place, place)
+
+    def _withdraw(self, batch: int, said: pa.Array, steps: Steps) -> pa.Table:
+        """Rows for the zones that have these publications; what is not live is nobody's."""
+        first, ids = steps.take(len(said)), said.field("id")
+        sent = self._ledger.holders(ids)
+        live = self._ledger.retract(ids)
         steps.n_retracted += int(live.sum())
         places, zones = np.nonzero(sent & live[:, None])
-        parts.append(self._spoken(batch, RETRACT, said, places, zones, places + first, first))
-        return pa.concat_tables(parts)
+        return self._spoken(batch, RETRACT, said, places, zones, places + first, first)
 
     def _judged(self, said: pa.Array, at: Int64s, reasons: list[str | None]) -> tuple[pa.Array, int]:
         """The publications to send, and how many came too late; time passes to the latest of them."""
