@@ -93,7 +93,7 @@ def streams(draw: st.DrawFn, family: str, window: str = "none") -> list[Batch]:
         for _ in range(draw(st.integers(0, 6))):
             now += draw(st.sampled_from([-3, -1, 0, 0, 1, 1, 2, 6]))
             if family in ("window", "geotext") and draw(st.integers(0, 3)) == 0:
-                times = draw(st.sampled_from([{}, {}, {"ts": None}, {"ts": now}]))
+                times: Row = draw(st.sampled_from([{}, {}, {"ts": None}, {"ts": now}]))
                 publications.append({"op": "retract", "id": draw(names)} | times)
             else:
                 publications.append({"id": draw(names), "ts": now} | draw(draws_of(family).publications))

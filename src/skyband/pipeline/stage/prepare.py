@@ -326,8 +326,9 @@ def _too_wide(rows: Any, settings: Settings) -> dict[int, str]:
 
 def _too_far(rows: Any) -> dict[int, str]:
     """Publications at a time that no engine takes."""
-    far = np.flatnonzero(np.abs(rows.ts) > FARTHEST) if "ts" in rows._fields else []
-    return {int(i): f"ts: {TOO_FAR}" for i in far}
+    if "ts" not in rows._fields:
+        return {}
+    return {int(i): f"ts: {TOO_FAR}" for i in np.flatnonzero(np.abs(rows.ts) > FARTHEST)}
 
 
 def _assembled(raw: pa.Table, good: list[Good], faults: list[Fault], shape: Shape) -> pa.Table:
