@@ -27,6 +27,8 @@ Ids = int | str | Sequence[int] | Sequence[str] | Any  # or an Arrow array, whic
 
 _ID_COLUMNS = (("id", "ids"), ("object", "objects"))
 
+NOT_HERE = "publish takes no retractions; give the id to the verb retract"
+
 # Times and windows stay below this, so that no difference of two of them leaves 64 bits.
 FARTHEST = 2**61
 
@@ -67,6 +69,7 @@ class Intake(Handle, ABC):
     def _admit(self, parsed: Parsed[Any], what: str, taken: Bools, why: str) -> Any:
         ids = parsed.rows.ids
         rejects = list(parsed.rejects)
+        rejects += [Reject(int(row), "op", shorten("retract"), NOT_HERE) for row in parsed.left_out]
         rejects += self._refuse(parsed, "id", ids, taken, why)
         bad = taken.copy()
         if "ts" in parsed.rows._fields:

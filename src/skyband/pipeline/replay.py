@@ -49,6 +49,7 @@ def replay_on_spark(
     started = time.perf_counter()
     prepared = prepare(publications, subscriptions, plan or Plan(), until)
     _check_windows(prepared)
+    _check_retractions(prepared)
     spark = spark or open_session()
     shape = _shape(prepared, zones)
     with temporary_state() as folder:
@@ -79,6 +80,11 @@ def _check_windows(prepared: Prepared) -> None:
             "Some subscriptions have windows in time and some in number of publications: on Spark all are of one kind. "
             "Use the local runner."
         )
+
+
+def _check_retractions(prepared: Prepared) -> None:
+    if len(prepared.publications.retractions.places):
+        raise ValueError("Some rows of the publications retract others: use the local runner for them.")
 
 
 def _shape(prepared: Prepared, zones: int) -> Shape:
