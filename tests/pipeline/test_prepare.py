@@ -137,8 +137,8 @@ def test_commands(command: dict[str, Any], reason: str | None) -> None:
         ({"op": "retract", "id": "p", "ts": "soon"}, "ts:"),
         ({"op": "retract", "id": "p", "ts": 2**62}, "ts: lies beyond ±2**61 microseconds"),
         (GOOD | {"ts": 2**62}, "ts: lies beyond ±2**61 microseconds"),
-        (GOOD | {"op": "delete"}, "op: 'delete' is not one of publish, retract"),
-        (GOOD | {"op": 5}, "op: '5' is not one of publish, retract"),
+        (GOOD | {"op": "delete"}, "op: op must be publish or retract"),
+        (GOOD | {"op": 5}, "op: op must be text"),
     ],
 )
 @pytest.mark.parametrize("n_others", [0, 1])
@@ -162,11 +162,8 @@ def test_cells_of_csv_retract() -> None:
 
 @pytest.mark.parametrize("family", ["ranges", "ranked"])
 def test_some_families_have_no_retractions(family: str) -> None:
-    told = reasons(shape_of(family, 1), {"op": "retract", "id": "p"}, {"op": "delete", "id": "p"})
-    assert told == [
-        f"op: publications of the family {family} cannot be retracted",
-        "op: 'delete' is not one of publish",
-    ]
+    told = reasons(shape_of(family, 1), {"op": "retract", "id": "p", "ts": 1})
+    assert told == [f"op: publications of the family {family} cannot be retracted"]
 
 
 def test_ranked_subscriptions_have_no_k_to_change() -> None:

@@ -149,24 +149,18 @@ def _read(values: pa.Array, form: str) -> Reading:
 
 def _published(table: pa.Table, places: Int64s, shape: Shape) -> Iterator[Good | Fault]:
     family = FAMILIES[shape.family]
+    assert family.parse_publications is not None
     for op, rows, at in _by_op(table, places, PUBLISH):
-        if op == PUBLISH:
-            assert family.parse_publications is not None
-            yield from _parsed(rows, at, family.parse_publications, shape.publications(), op, shape)
-        elif op == RETRACT and family.has_retractions:
+        if op != RETRACT:
+            # Whether there is such an op is for the family to say.
+            yield from _parsed(rows, at, family.parse_publications, shape.publications(), PUBLISH, shape)
+        elif family.has_retractions:
             # Whatever else stands there does not matter.
             rows = rows.select([name for name in rows.column_names if name in ("id", "ts", "op")])
             yield from _parsed(rows, at, _parse_for(op, shape.family), shape.publications(), op, shape)
         else:
-            yield from (Fault(int(place), _no_op(op, shape.family)) for place in at)
-
-
-def _no_op(op: str, family: str) -> str:
-    """Why publications have no such op."""
-    if op == RETRACT:
-        return f"op: publications of the family {family} cannot be retracted"
-    choices = (PUBLISH, RETRACT) if FAMILIES[family].has_retractions else (PUBLISH,)
-    return f"op: {op!r} is not one of {', '.join(choices)}"
+            why = f"op: publications of the family {shape.family} cannot be retracted"
+            yield from (Fault(int(place), why) for place in at)
 
 
 def _subscribed(table: pa.Table, places: Int64s, shape: Shape) -> Iterator[Good | Fault]:

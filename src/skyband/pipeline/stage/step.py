@@ -4,8 +4,10 @@ import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from typing import TypeVar
 
+from skyband.table.operation import Operation
+
 # What rows of publications ask for: to publish, to withdraw, to take what was kept back, and to let time pass.
-PUBLISH, RETRACT, HELD, PASS = "publish", "retract", "held", "pass"
+PUBLISH, RETRACT, HELD, PASS = Operation.PUBLISH.value, Operation.RETRACT.value, "held", "pass"
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
