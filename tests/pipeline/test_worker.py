@@ -130,6 +130,19 @@ def _alone(shape: Shape, commands: list[Row], publications: list[Row], size: int
     return told
 
 
+def test_words_are_counted_of_publications_alone() -> None:
+    rows = [
+        {"id": 1, "text": "Jazz, jazz"},
+        {"op": "retract", "id": 1, "text": "blues"},
+        {"op": "publish", "terms": ["a"]},
+    ]
+    batch = pa.record_batch({"value": [json.dumps(row) for row in rows]})
+    assert [words for found in worker.documents(iter([batch])) for words in found["words"].to_pylist()] == [
+        ["jazz"],
+        ["a"],
+    ]
+
+
 def test_parcels_hold_tables() -> None:
     table = pa.table({"id": ["a", "é"], "terms": [["x"], []]})
     parcels = [packed(3, table), packed(3, table.slice(0, 0)), packed(3, table.slice(1))]
