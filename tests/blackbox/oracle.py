@@ -7,6 +7,7 @@ last.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Protocol
 
 Row = dict[str, Any]
@@ -23,13 +24,38 @@ class Order:
         return bool(self.value > other.value)
 
 
+def retracts(row: Row) -> bool:
+    """Whether a row of publications retracts an earlier one."""
+    return row.get("op") == "retract"
+
+
 def steps(rows: Sequence[Row], batch: int, granularity: str) -> Iterator[Sequence[Row]]:
-    """The publications of each step."""
+    """The rows of each step: publications in batches, and runs of retractions, before which time may pass."""
     size = 1 if granularity == "publication" else batch
-    for start in range(0, len(rows), batch):
-        cut = rows[start : start + batch]
-        for inner in range(0, len(cut), size):
-            yield cut[inner : inner + size]
+    now = -(2**63)
+    for is_retraction, group in groupby(rows, retracts):
+        run = list(group)
+        if is_retraction:
+            yield from retraction_steps(run, now)
+        else:
+            for start in range(0, len(run), batch):
+                cut = run[start : start + batch]
+                yield from (cut[inner : inner + size] for inner in range(0, len(cut), size))
+        now = max(now, *(row["ts"] for row in run if row.get("ts") is not None), now)
+
+
+def retraction_steps(run: Sequence[Row], now: int) -> Iterator[Sequence[Row]]:
+    """A run of retractions, cut where time passes."""
+    step: list[Row] = []
+    for row in run:
+        if row.get("ts") is not None and row["ts"] > now:
+            now = row["ts"]
+            if step:
+                yield step
+            yield [{"op": "advance", "ts": now}]
+            step = []
+        step.append(row)
+    yield step
 
 
 @dataclass

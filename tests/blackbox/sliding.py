@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.blackbox.oracle import Order, Row
+from tests.blackbox.oracle import Order, Row, retracts
 
 
 def point_score(subscription: Row, point: list[float]) -> float:
@@ -80,6 +80,11 @@ class Windows:
     arrived: list[Row] = field(default_factory=list)
     now: int = -(2**63)
     late: int = 0
+    withdrawn: list[Row] = field(default_factory=list)
+
+    def withdraw(self, name: Any) -> None:
+        """Take back what was published under an id; it keeps its place among the others."""
+        self.withdrawn += [row for row in self.arrived if row["id"] == name]
 
     def arrive(self, publication: Row) -> None:
         """Take in a publication, in the order of time and id, unless it is beyond the horizon."""
@@ -88,7 +93,7 @@ class Windows:
         self.arrived.sort(key=lambda row: (row["ts"], row["id"]))
         if not self.remembers(publication):
             self.late += 1
-            self.arrived.remove(publication)
+            self.arrived = [row for row in self.arrived if row is not publication]
 
     def remembers(self, publication: Row) -> bool:
         """Whether the widest window of either kind reaches back to it."""
@@ -102,7 +107,11 @@ class Windows:
         return self.arrived[-n:] if n else []
 
     def live(self, subscription: Row) -> list[Row]:
-        """What is live for a subscription."""
+        """What is live for a subscription, and was not taken back."""
+        return [row for row in self.within(subscription) if not any(row is gone for gone in self.withdrawn)]
+
+    def within(self, subscription: Row) -> list[Row]:
+        """What is within the window of a subscription."""
         n, us = subscription.get("window_n"), subscription.get("window_us")
         if n is None and us is None:
             n, us = self.default_n, self.default_us
@@ -128,7 +137,14 @@ class Sliding:
         return [place[1:] for place in found[: subscription.get("k") or 1]]
 
     def arrive(self, publication: Row) -> None:
-        """Take in a publication."""
+        """Take in a publication, or a retraction, or that time has passed."""
+        if publication.get("op") == "advance":
+            self.advance(publication["ts"])
+            return
+        if retracts(publication):
+            self.windows.withdraw(publication["id"])
+            self.reborn.add(publication["id"])
+            return
         self.windows.arrive(publication)
         for subscription in self.windows.subscriptions:
             self.places[subscription["id"], publication["id"]] = standing(subscription, publication, self.score)

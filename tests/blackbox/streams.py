@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.blackbox.draws import counts, distances, names, slide, times
-from tests.blackbox.oracle import Row
+from tests.blackbox.oracle import Row, retracts
 from tests.blackbox.stream import Stream
 
 WORDS = ("jazz", "rain", "park", "Straße", "日本", "a", "ab", "rock")
@@ -158,6 +158,37 @@ def ever_farther(family: str) -> Stream:
         publications = [{"id": i, "ts": i, "point": [float(i)]} for i in range(120)]
         subscriptions = [near | {"score": "euclidean", "point": [0.0]}]
     return Stream(family, publications, subscriptions, 1, window_n=100)
+
+
+def with_retractions(family: str, seed: int) -> Stream:
+    """A stream in which some rows, some runs of rows, or now and then all so far, are retracted, and some come again.
+
+    Some retractions bring a time; some are of what has expired, was retracted before, or never was.
+    """
+    rng = random.Random(f"retract {family} {seed}")
+    stream = MAKERS[family](seed)
+    rows: list[Row] = []
+    often = rng.choice([0.02, 0.1, 0.4])
+    for row in stream.publications:
+        rows.append(row)
+        if rng.random() < often:
+            rows += retractions(rng, rows)
+    stream.publications = rows
+    return stream
+
+
+def retractions(rng: random.Random, before: Sequence[Row]) -> list[Row]:
+    """A run of retractions, and what is published again after it."""
+    said = {row["id"]: row for row in before if not retracts(row)}
+    n = min(rng.choice([1, 1, 2, 9, len(said)]), len(said))
+    ids = rng.sample(list(said), n) if rng.random() < 0.5 else list(said)[-n:]
+    now = max(row["ts"] for row in before if row.get("ts") is not None)
+    rows: list[Row] = [{"id": each, "op": "retract"} for each in ids]
+    for row in rows:
+        row["ts"] = now + rng.choice([-5, 0, 2, 9]) if rng.random() < 0.3 else None
+    again = rng.sample(ids, rng.randint(0, min(n, 3)))
+    op = rng.choice([None, "publish"])
+    return rows + [said[each] | {"ts": now + rng.choice([-3, 0, 0, 4]), "op": op} for each in again]
 
 
 MAKERS: dict[str, Callable[[int], Stream]] = {"window": window, "geotext": geotext, "ranges": ranges, "ranked": ranked}

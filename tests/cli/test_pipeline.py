@@ -274,10 +274,13 @@ def test_batches_in_words() -> None:
         "replication": 1.5,
         "dead": 1,
         "late": 3,
+        "retracted": 4,
         "seconds": 2,
     }
-    assert told(figures) == "1 publication, 2 commands, 1,000 changes, 1.50 zones each, 1 dead letter, 3 late"
-    quiet = figures | {"commands": 0, "replication": None, "dead": 0, "late": 0}
+    assert (
+        told(figures) == "1 publication, 2 commands, 1,000 changes, 1.50 zones each, 1 dead letter, 3 late, 4 retracted"
+    )
+    quiet = figures | {"commands": 0, "replication": None, "dead": 0, "late": 0, "retracted": 0}
     assert told(quiet) == "1 publication, 1,000 changes"
     assert rates(figures | {"spark": None}) == "2.00 s"
     spark = {"rows_per_second": None, "processed_rows_per_second": 12345.6, "seconds": 0.5}
@@ -286,6 +289,7 @@ def test_batches_in_words() -> None:
 
 def test_views_show_each_batch(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     batch = {"batch": 3, "publications": 1, "commands": 0, "changes": 2, "replication": 1.0, "dead": 0, "late": 0}
+    batch |= {"retracted": 0}
     figures, totals = batch | {"seconds": 1.5, "copies": 1, "spark": None}, batch | {"publications": 9}
     for output in (Output(as_json=True), Output()):
         with open_view(output) as view:

@@ -64,6 +64,48 @@ FAULTS = {
         "pass",
         "window-tma-count-publication",
     ),
+    "a retracted publication stays a candidate": (
+        "topk/kernels/step.py",
+        "        if best < 0:\n",
+        "        if best < 0 or best >= bands.head[slot, K]:\n",
+        "window-skyband-time-batch",
+    ),
+    "a search finds what was retracted": (
+        "topk/kernels/scan.py",
+        "if live.stamp[p] < live.floor or ages[p] <= cut:",
+        "if ages[p] <= cut:",
+        "window-scan-unbounded-batch",
+    ),
+    "the k-skyband of everything has what was retracted": (
+        "topk/kernels/refill.py",
+        "        if live.stamp[index] < live.floor:\n            continue\n",
+        "",
+        "window-skyband-unbounded-batch",
+    ),
+    "the id of a retracted publication stays taken": (
+        "topk/store.py",
+        "        self.ids.remove(indices)\n",
+        "",
+        "window-scan-unbounded-batch",
+    ),
+    "a late arrival brings back what was retracted": (
+        "topk/store.py",
+        "stamps - RETRACTED * self.is_retracted(every - self.base)",
+        "stamps",
+        "window-scan-count-batch",
+    ),
+    "what comes back by a retraction is delivered again": (
+        "topk/skeleton.py",
+        "        self._earlier.recall()\n        store.retract(indices)\n",
+        "        store.retract(indices)\n",
+        "window-skyband-unbounded-batch",
+    ),
+    "what a retracted entry kept out stays out": (
+        "topk/kernels/step.py",
+        "    if best < k:\n        return True\n",
+        "    if best < k:\n        return bands.gauge[slot, BOUND] < np.inf\n",
+        "geotext-blocks-unbounded-batch",
+    ),
     "a subtree whose bound equals its gate is passed over": (
         "window/kernels/block_tree.py",
         "if bound[i] <= gate[i] and",

@@ -114,6 +114,7 @@ class Maker:
                 self.now = max(self.now if lo else batch[0]["ts"], *(row["ts"] for row in batch))
                 self.said += [row["id"] for row in batch]
                 actions.append(("publish", batch))
+                actions += self.retractions(batch) if self.given.get("retracts") else ()
             lo += size
             if not others:
                 others = draw.sample(INTERLUDES, len(INTERLUDES))
@@ -146,6 +147,17 @@ class Maker:
             yield from self.gates(what)
         elif what == "snapshot":
             yield "snapshot", None
+
+    def retractions(self, batch: list[Row]) -> Iterator[Action]:
+        """Some of the last batch, of all before, or of what never was; and one of them comes again."""
+        draw = self.draw
+        if draw.random() < 0.4:
+            return
+        ids = draw.sample([row["id"] for row in batch], draw.choice((1, len(batch))))
+        ids += draw.sample(self.said, min(3, len(self.said)))
+        yield "retract", [*ids, self.name("nobody", 99_999)]
+        if draw.random() < 0.5:
+            yield "publish", [{"id": ids[0], "ts": self.now - draw.choice((0, 0, 1, 9))} | self.content(0)]
 
     def gates(self, what: str) -> Iterator[Action]:
         """Whatever is asked about gates, where there are some."""
@@ -366,6 +378,9 @@ def _sliding(more: dict[str, Any]) -> dict[str, Mode]:
         "time publication": Mode({"window": time} | told, more | timed | {"text": True}),
         "unbounded batch": Mode({"on_error": "collect"}, more | timed | {"whole": True}),
         "unbounded publication": Mode({"granularity": "publication"}, more | timed | {"text": True}),
+        "retract count publication": Mode({"window": count} | told, more | both | {"text": True, "retracts": True}),
+        "retract time batch": Mode({"window": time}, more | timed | {"retracts": True}),
+        "retract unbounded batch": Mode({"on_error": "collect"}, more | timed | {"whole": True, "retracts": True}),
         # Grids are fitted, and words have trees of their own, once there is a good deal to search.
         "long batch": Mode({"window": skyband.Window.count(600)}, more | {"n": 1500, "batches": (60, 150)}),
     }

@@ -36,7 +36,10 @@ PATIENCE = 480.0
 
 
 def stream(seed: int, n_batches: int) -> list[Batch]:
-    """Batches of as many commands as publications: subscriptions come, go and change size all the time."""
+    """Batches of as many commands as publications: subscriptions come, go and change size all the time.
+
+    Some of the publications are retractions of those before them.
+    """
     rng = random.Random(seed)
     standing: list[str] = []
     batches, now, n_asked = [], 0, 0
@@ -59,12 +62,21 @@ def stream(seed: int, n_batches: int) -> list[Batch]:
                 commands.append({"op": op, "id": standing.pop(rng.randrange(len(standing)))})
             else:
                 commands.append({"op": op, "id": rng.choice(standing), "k": rng.randint(1, 6)})
-        publications = []
+        publications: list[Row] = []
         for place in range(ROWS):
             now += rng.choice([-SECOND, 0, SECOND, SECOND])
+            if rng.random() < 0.15:
+                publications.append(_retraction(rng, number * ROWS + place, now))
+                continue
             publications.append({"id": f"p{number * ROWS + place}", "ts": now, "point": _point(rng)})
         batches.append(Batch(commands, publications))
     return batches
+
+
+def _retraction(rng: random.Random, n_before: int, now: int) -> Row:
+    """Withdraw one of the last publications, which may be gone already, or may have been a retraction."""
+    row: Row = {"op": "retract", "id": f"p{n_before - rng.randint(1, 40)}"}
+    return row | rng.choice([{}, {"ts": now}])
 
 
 def _point(rng: random.Random) -> list[float]:

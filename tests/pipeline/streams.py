@@ -1,6 +1,8 @@
 """Streams of rows that collide on purpose, cut into batches, and what one engine over all subscriptions answers."""
 
+import itertools
 import json
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -21,7 +23,7 @@ WINDOWS = {"time": Window.time(5), "count": Window.count(4), "none": UNBOUNDED}
 
 
 class Batch(NamedTuple):
-    """Commands, then publications."""
+    """Commands, then publications and retractions."""
 
     commands: list[Row]
     publications: list[Row]
@@ -78,7 +80,10 @@ def _table(rows: list[Row]) -> pa.Table:
 
 @st.composite
 def streams(draw: st.DrawFn, family: str, window: str = "none") -> list[Batch]:
-    """Batches of commands and publications: ids that recur, times that repeat and go back, withdrawals, other ks."""
+    """Batches of commands and publications: ids that recur, times that repeat and go back, withdrawals, other ks.
+
+    Publications of families that can are retracted, before they are there, twice, and to be published again.
+    """
     names = st.sampled_from(IDS["text"][:12])
     now = draw(st.integers(-3, 3))
     batches = []
@@ -87,7 +92,11 @@ def streams(draw: st.DrawFn, family: str, window: str = "none") -> list[Batch]:
         publications = []
         for _ in range(draw(st.integers(0, 6))):
             now += draw(st.sampled_from([-3, -1, 0, 0, 1, 1, 2, 6]))
-            publications.append({"id": draw(names), "ts": now} | draw(draws_of(family).publications))
+            if family in ("window", "geotext") and draw(st.integers(0, 3)) == 0:
+                times: Row = draw(st.sampled_from([{}, {}, {"ts": None}, {"ts": now}]))
+                publications.append({"op": "retract", "id": draw(names)} | times)
+            else:
+                publications.append({"id": draw(names), "ts": now} | draw(draws_of(family).publications))
         batches.append(Batch(commands, publications))
     return batches
 
@@ -132,9 +141,22 @@ class Alone:
     def apply(self, batch: Batch) -> list[Row]:
         """The changes of a batch, in order."""
         parts = [self._command(row) for row in batch.commands]
-        if batch.publications:
-            parts.append(self.engine.publish(batch.publications))
+        for op, rows in itertools.groupby(batch.publications, key=lambda row: row.get("op") or "publish"):
+            run = list(rows)
+            parts += self._retract(run) if op == "retract" else [self.engine.publish(run)]
         return [row for part in parts if part is not None for row in part.to_pylist()]
+
+    def _retract(self, rows: list[Row]) -> Iterator[pa.Table]:
+        """One call for all, but where time advances: what came before is withdrawn before."""
+        ids: list[str] = []
+        for row in rows:
+            if row.get("ts") is not None and (self.engine.now is None or row["ts"] > self.engine.now):
+                if ids:
+                    yield self.engine.retract(ids)
+                yield self.engine.advance(row["ts"])
+                ids = []
+            ids.append(row["id"])
+        yield self.engine.retract(ids)
 
     def _command(self, row: Row) -> pa.Table | None:
         engine = self.engine

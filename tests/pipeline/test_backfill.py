@@ -1,5 +1,6 @@
 """History in one pass gives what one engine gives, and what the local runner writes."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,37 @@ def test_runners_agree_until(spark: SparkSession, granularity: Granularity) -> N
     work = work._replace(subscriptions=work.subscriptions.select(["id", "k", "score", "point", "weights"]))
     (wanted, _), (got, _) = both(spark, work, plan, 2, until)
     assert got.equals(wanted)
+
+
+@pytest.mark.parametrize("window", [Window.time(1_000_000), Window.count(90)])
+@pytest.mark.parametrize("until", [None, 250])
+def test_runners_agree_on_retractions(spark: SparkSession, until: int | None, window: Window) -> None:
+    work = WORKS["window"]()
+    rows = with_retractions(work.publications.to_pylist())
+    last = None if until is None else work.publications["ts"][until].as_py()
+    work = work._replace(
+        subscriptions=work.subscriptions.select(["id", "k", "score", "point", "weights"]), publications=rows
+    )
+    plan = Plan("window", window=window, batch=30, on_error="collect")
+    (wanted, summary), (got, other) = both(spark, work, plan, 3, last)
+    assert summary.n_retracted > 20
+    assert got.equals(wanted)
+    for name in ("n_publications", "n_rejected", "n_retracted", "n_retracted_late", "changes", "deliveries"):
+        assert getattr(other, name) == getattr(summary, name), name
+    assert other.counters["retracted"] == summary.n_retracted
+
+
+def with_retractions(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Publications of which many are withdrawn some rows later, alone and in runs, and some come again."""
+    rng, found = random.Random(5), list[dict[str, Any]]()
+    for place, row in enumerate(rows):
+        found.append(row)
+        for _ in range(rng.choice([0, 0, 0, 0, 1, 3]) if place % 100 > 40 else 0):
+            chosen = rows[place - rng.randint(0, min(place, 25))]
+            found.append({"op": "retract", "id": chosen["id"]} | rng.choice([{}, {"ts": row["ts"] + 1}]))
+            if rng.random() < 0.1:
+                found.append(chosen | {"ts": row["ts"]})
+    return found
 
 
 def test_bad_rows_are_refused_alike(spark: SparkSession) -> None:

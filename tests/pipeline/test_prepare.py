@@ -123,6 +123,49 @@ def test_commands(command: dict[str, Any], reason: str | None) -> None:
     assert told[1] is None if reason is None else str(told[1]).startswith(reason)
 
 
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"op": "retract", "id": "p"}, None),
+        ({"op": "retract", "id": "p", "ts": None, "point": "here"}, None),
+        ({"op": "retract", "id": "p", "ts": "1970-01-01T00:00:00Z", "point": [1]}, None),
+        (GOOD | {"op": "publish"}, None),
+        (GOOD | {"op": None}, None),
+        ({"op": "retract"}, "id: id must not be null"),
+        ({"op": "retract", "id": 7}, "id: ids of this pipeline are text, not 7"),
+        ({"op": "retract", "id": "a\0b"}, "id: an id must not hold the character NUL"),
+        ({"op": "retract", "id": "p", "ts": "soon"}, "ts:"),
+        ({"op": "retract", "id": "p", "ts": 2**62}, "ts: lies beyond ±2**61 microseconds"),
+        (GOOD | {"ts": 2**62}, "ts: lies beyond ±2**61 microseconds"),
+        (GOOD | {"op": "delete"}, "op: op must be publish or retract"),
+        (GOOD | {"op": 5}, "op: op must be text"),
+    ],
+)
+@pytest.mark.parametrize("n_others", [0, 1])
+def test_retractions(row: dict[str, Any], reason: str | None, n_others: int) -> None:
+    *others, told = prepared(shape_of("window", 1), *[GOOD] * n_others, row)
+    assert all(other["reason"] is None for other in others)
+    if reason is not None:
+        assert told["reason"].startswith(reason)
+        return
+    assert (told["op"], told["reason"]) == (row["op"] or "publish", None)
+    if row["op"] == "retract":
+        assert told["said"] == {"id": "p", "ts": 0 if row.get("ts") else None, "point": None}
+
+
+def test_cells_of_csv_retract() -> None:
+    rows = [{"id": "7", "ts": "", "point": "", "op": "retract"}, {"id": "8", "ts": "5", "point": "[1, 2]", "op": ""}]
+    plain = [{name: cell or None for name, cell in row.items()} for row in rows]
+    told = prepared(shape_of("window", 1), *plain, form="cells")
+    assert [(row["op"], row["reason"]) for row in told] == [("retract", None), ("publish", None)]
+
+
+@pytest.mark.parametrize("family", ["ranges", "ranked"])
+def test_some_families_have_no_retractions(family: str) -> None:
+    told = reasons(shape_of(family, 1), {"op": "retract", "id": "p", "ts": 1})
+    assert told == [f"op: publications of the family {family} cannot be retracted"]
+
+
 def test_ranked_subscriptions_have_no_k_to_change() -> None:
     told = reasons(shape_of("ranked", 1), {"op": "resize", "id": "a", "k": 3}, noun="subscriptions")
     assert told == ["op: subscriptions of the family ranked have no k of their own to change"]

@@ -17,6 +17,7 @@ from skyband.pipeline.runner import Runner
 from skyband.pipeline.sink import read_changes, read_tops
 from skyband.pipeline.state.folder import State
 from skyband.pipeline.state.spec import Shape
+from tests.pipeline.retractions import long_stream
 from tests.pipeline.streams import DIMS, WINDOWS, Alone, raw, shape_of, streams
 
 pytestmark = pytest.mark.spark
@@ -77,6 +78,31 @@ def test_like_one_engine(
         told = read_tops(folder / "tops")
         assert told.to_pylist() == _sorted(alone.engine.top())
     shutil.rmtree(folder)
+
+
+def test_retractions_where_something_was_held_back(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skyband.pipeline.runner.REFRESH_EVERY", 2)
+    shape = shape_of("window", 2)
+    state = State(tmp_path / "state")
+    state.begin(shape)
+    config = config_of(tmp_path, shape)
+    runner, alone = Runner(spark, config, state, shape), Alone(shape._replace(engine="oracle"))
+    wanted: list[dict[str, Any]] = []
+    n_handed = n_retracted = 0
+    for number, batch in enumerate(long_stream("window", "none", seed=1)[:14]):
+        if number == 9:
+            runner.close()
+            runner = Runner(spark, config, state, shape)
+        told = runner.run(spark.createDataFrame(raw(batch)), number).report["parts"]["router"]
+        n_handed, n_retracted = n_handed + told["handed_over"], n_retracted + told["retracted"]
+        wanted += alone.apply(batch)
+    runner.close()
+    assert read_changes(tmp_path / "changes").to_pylist() == wanted
+    assert read_tops(tmp_path / "tops").to_pylist() == _sorted(alone.engine.top())
+    assert n_retracted == alone.engine.counters["retracted"] > 0
+    assert n_handed > 0
 
 
 def _sorted(tops: pa.Table) -> list[dict[str, Any]]:

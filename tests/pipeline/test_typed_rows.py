@@ -75,7 +75,9 @@ OTHERS = [
 FITTING: dict[str, list[tuple[pa.DataType, Any]]] = {
     "id": [(pa.int64(), INTEGERS), (pa.string(), TEXTS)],
     "ts": [(pa.int64(), INTEGERS), (pa.string(), TEXTS), *STAMPS],
-    "op": [(pa.string(), st.sampled_from(["subscribe", "unsubscribe", "resize", "advance", "fly"]))],
+    "op": [
+        (pa.string(), st.sampled_from(["subscribe", "unsubscribe", "resize", "advance", "publish", "retract", "fly"]))
+    ],
 }
 
 

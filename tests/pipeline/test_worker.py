@@ -1,5 +1,6 @@
 """What tasks do, called here without Spark: parts are lost, asked twice and rebuilt, and answers stay the same."""
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -113,14 +114,33 @@ def _of(zone: int, routed: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _alone(shape: Shape, commands: list[Row], publications: list[Row], size: int, until: int | None) -> list[Row]:
-    """What one engine answers; publications that cannot be used do count when batches are cut."""
+    """What one engine answers; publications that cannot be used do count when batches are cut.
+
+    Batches are of publications alone or of retractions alone, and only those of publications are cut by their size.
+    """
     alone = Alone(shape)
-    told = alone.apply(Batch(commands, publications[:size]))
-    for start in range(size, len(publications), size):
-        told += alone.apply(Batch([], publications[start : start + size]))
+    told = alone.apply(Batch(commands, []))
+    for op, rows in itertools.groupby(publications, key=lambda row: row.get("op")):
+        run = list(rows)
+        step = len(run) if op == "retract" else size
+        for start in range(0, len(run), step):
+            told += alone.apply(Batch([], run[start : start + step]))
     if until is not None and (alone.engine.now is None or alone.engine.now <= until):
         told += alone.apply(Batch([{"op": "advance", "ts": until}], []))
     return told
+
+
+def test_words_are_counted_of_publications_alone() -> None:
+    rows = [
+        {"id": 1, "text": "Jazz, jazz"},
+        {"op": "retract", "id": 1, "text": "blues"},
+        {"op": "publish", "terms": ["a"]},
+    ]
+    batch = pa.record_batch({"value": [json.dumps(row) for row in rows]})
+    assert [words for found in worker.documents(iter([batch])) for words in found["words"].to_pylist()] == [
+        ["jazz"],
+        ["a"],
+    ]
 
 
 def test_parcels_hold_tables() -> None:

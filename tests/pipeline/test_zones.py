@@ -76,7 +76,7 @@ class Divided:
 
 
 @pytest.mark.parametrize("granularity", ["batch", "publication"])
-@pytest.mark.parametrize("n_zones", [1, 3])
+@pytest.mark.parametrize("n_zones", [1, 2, 4])
 @pytest.mark.parametrize(("family", "window"), CASES)
 @given(data=st.data())
 def test_like_one_engine(family: str, window: str, n_zones: int, granularity: str, data: st.DataObject) -> None:

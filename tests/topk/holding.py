@@ -81,11 +81,12 @@ class Holding:
     def play(self, action: Action, gates_at: Callable[[int | None], Gates]) -> tuple[list[Row], list[Row]]:
         """An action for both; what the engine answers, and what the oracle does.
 
-        What was held back and passes the gates of the time to come is handed over first; before a new question, all.
+        What was held back and passes the gates of the time to come is handed over first; before a new question, and
+        before something is retracted, all.
         """
-        if action.verb == "subscribe":
+        if action.verb in ("subscribe", "retract"):
             handed = self.hand_over()
-            return rows_of(handed, self.home.subscribe(action.argument)), rows_of(self.hear(action))
+            return rows_of(handed, getattr(self.home, action.verb)(action.argument)), rows_of(self.hear(action))
         wanted = self.hear(action)
         gates = gates_at(self.oracle.now)
         good = [row for row in self.held() if self.passes(row, gates)]

@@ -73,7 +73,8 @@ def test_nothing_changes_by_staircases_of_long_ago(case: Case) -> None:
             got, wanted = holding.play(action, lambda at: gates_from(pa.concat_tables(heard.values()), at))
             assert got == wanted
             for id in holding.oracle._questions:
-                if id not in heard or random.random() < 0.2:
+                # A staircase does not foresee that something is retracted.
+                if id not in heard or action.verb == "retract" or random.random() < 0.2:
                     heard[id] = holding.home.staircase([id])
 
     check()
@@ -111,8 +112,8 @@ def test_tops_are_the_same_if_what_was_held_back_comes_after_the_gate_has_widene
         got, wanted = set(), set()
         for action in actions:
             wanted |= deliveries(holding.hear(action))
-            if action.verb == "subscribe":
-                got |= deliveries(home.subscribe(action.argument))
+            if action.verb in ("subscribe", "retract"):
+                got |= deliveries(getattr(home, action.verb)(action.argument))
             new = [row for row in holding.held() if action.verb == "publish" and row in action.argument]
             got |= deliveries(holding.send([row for row in new if holding.passes(row, told)]))
             got |= deliveries(holding.follow())

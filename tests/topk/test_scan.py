@@ -64,7 +64,7 @@ def test_a_kernel_without_room_goes_on_where_it_stopped(
     subscriptions, publications = _workload(family, seed=3, **options)
     scan, oracle = _both(family, granularity=granularity)
     assert isinstance(scan, ContinuousScan | RangesScan)
-    scan._change_log = DeliveryMemory(scan._change_log.rows, room=1)
+    scan._change_log = DeliveryMemory(scan._change_log.rows, room=1, earlier=scan._change_log.earlier)
     for verb, rows in (
         ("publish", publications.slice(0, 6)),
         ("subscribe", subscriptions),

@@ -191,6 +191,8 @@ def _lines(summary: "Summary", out: Path | None) -> list[tuple[str, Cell]]:
     parts = summary.bytes_per_subscription
     memory = ", ".join(f"{n_bytes:,.0f} {part}" for part, n_bytes in parts.items())
     counters = ", ".join(f"{name} {n:,}" for name, n in summary.counters.items())
+    retracted = f"{summary.n_retracted:,}, and {summary.n_retracted_late:,} that were not there, or no longer"
+    has_retracted = summary.n_retracted + summary.n_retracted_late > 0
     return [
         ("family", summary.family),
         ("engine", summary.engine),
@@ -198,6 +200,7 @@ def _lines(summary: "Summary", out: Path | None) -> list[tuple[str, Cell]]:
         ("subscriptions", f"{summary.n_subscriptions:,}"),
         ("rejected rows", f"{summary.n_rejected:,}"),
         ("late publications", f"{summary.n_late:,}"),
+        *([("retracted", retracted)] if has_retracted else []),
         ("seconds", f"{summary.seconds:.2f}, of which publishing {summary.publishing_seconds:.2f}"),
         ("publications per second", "-" if rate is None else f"{rate:,.0f}"),
         ("changes", changes),

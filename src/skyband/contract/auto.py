@@ -195,6 +195,9 @@ class Auto(Engine[Any, Any]):
     def _publish(self, rows: Any) -> pa.Table:
         return self._engine._publish(rows)
 
+    def _retract(self, ids: pa.Array) -> pa.Table:
+        return self._engine._retract(ids)
+
     def _advance(self, now: int) -> pa.Table:
         return self._engine._advance(now)
 

@@ -30,7 +30,8 @@ class Checked:
     """Rows of a family that were checked against some settings.
 
     `parsed` is of all that was read, and `chosen` are the places of these rows among its good ones. `rejects` are of
-    the whole source, and a part of the rows has none: whoever cuts a batch into parts has told of them already.
+    the whole source, and so are the places of what is `left_out` because it retracts; a part of the rows has neither:
+    whoever cuts a batch into parts has seen to them already.
     """
 
     family: str
@@ -40,6 +41,7 @@ class Checked:
     parsed: Parsed[Any]
     chosen: Int64s
     rejects: list[Reject] = field(default_factory=list)
+    left_out: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -47,7 +49,7 @@ class Checked:
     @property
     def numbers(self) -> Int64s:
         """The row in the source of each row, from 1."""
-        numbers: Int64s = self.reading.row_numbers[self._places]
+        numbers: Int64s = self.reading.row_numbers[self.places]
         return numbers
 
     @property
@@ -61,12 +63,12 @@ class Checked:
 
     def take(self, places: Int64s) -> "Checked":
         """Some of these rows, without rejects; nothing is parsed."""
-        return replace(self, chosen=self.chosen[places], rejects=[])
+        return replace(self, chosen=self.chosen[places], rejects=[], left_out=self.left_out[:0])
 
     def slice(self, start: int, length: int | None = None) -> "Checked":
         """Consecutive rows, without rejects; nothing is parsed."""
         stop = None if length is None else start + length
-        return replace(self, chosen=self.chosen[start:stop], rejects=[])
+        return replace(self, chosen=self.chosen[start:stop], rejects=[], left_out=self.left_out[:0])
 
     def parsed_for(self, parse: Parse, settings: Settings) -> Parsed[Any]:
         """What `parse` makes of these rows with these settings, numbered as in the source; the arrays are a copy."""
@@ -74,9 +76,10 @@ class Checked:
             raise ValueError(f"These are checked {self.family} {self.noun}, and something else is wanted here.")
         rows = take(self.parsed.rows, self.chosen)
         if self._agrees(rows, settings):
-            return Parsed(rows, self.numbers, list(self.rejects))
+            return Parsed(rows, self.numbers, list(self.rejects), self.reading.row_numbers[self.left_out])
         again = parse(self._table(rows), settings)
-        return numbered(Reading(self.reading.table, self.rejects, self.numbers), again)
+        found = numbered(Reading(self.reading.table, self.rejects, self.numbers), again)
+        return found._replace(left_out=self.reading.row_numbers[self.left_out])
 
     @property
     def _is_whole(self) -> bool:
@@ -84,13 +87,14 @@ class Checked:
         return len(self) == len(self.parsed.kept) and bool((np.diff(self.chosen) == 1).all())
 
     @property
-    def _places(self) -> Int64s:
+    def places(self) -> Int64s:
+        """The place of each row in the table that was read, from 0."""
         return self.parsed.kept[self.chosen]
 
     def _table(self, rows: Any) -> pa.Table:
         table, schema = self.reading.table, getattr(FAMILIES[self.family], self.noun)
         if not (self._is_whole and len(self) == table.num_rows):
-            table = table.take(pa.array(self._places))
+            table = table.take(pa.array(self.places))
         # Ids have the type that the whole source gave them.
         return typed(table, Parsed(rows, np.arange(len(self)), []), schema)
 
@@ -112,14 +116,14 @@ def check(family: str, noun: str, reading: Reading, settings: Settings = DEFAULT
     """The publications or subscriptions that were read, checked; the bad ones are its rejects."""
     parsed = parse_of(family, noun)(reading.table, settings)
     rejects = sorted(numbered(reading, parsed).rejects)
-    return Checked(family, noun, settings, reading, parsed, np.arange(len(parsed.kept)), rejects)
+    return Checked(family, noun, settings, reading, parsed, np.arange(len(parsed.kept)), rejects, parsed.left_out)
 
 
 def numbered(reading: Reading, parsed: Parsed[Any]) -> Parsed[Any]:
     """What was parsed, with rows counted as the source counts them, and the rejects of its reading."""
     numbers = reading.row_numbers
     rejects = [reject._replace(row=int(numbers[reject.row - 1])) for reject in parsed.rejects]
-    return Parsed(parsed.rows, numbers[parsed.kept], [*reading.rejects, *rejects])
+    return Parsed(parsed.rows, numbers[parsed.kept], [*reading.rejects, *rejects], numbers[parsed.left_out])
 
 
 def parse_of(family: str, noun: str) -> Parse:

@@ -1,4 +1,4 @@
-"""The contract: five verbs, batches in, changes out, time as an argument.
+"""The contract: a few verbs, batches in, changes out, time as an argument.
 
 An engine is deterministic, does no I/O of its own accord and owns no threads. Every verb takes anything that
 `skyband.table.read_table` reads, or a batch that was checked before, and answers with an Arrow table. A batch with a
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from skyband.contract import snapshot
 from skyband.contract.checked import Checked, Given
-from skyband.contract.family import FAMILIES
+from skyband.contract.family import FAMILIES, names_where
 from skyband.contract.gates import Gated
 from skyband.contract.handle import show_bytes, show_count, show_window
 from skyband.contract.intake import FARTHEST, Ids
@@ -103,6 +103,20 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         self._learn_dims(rows)
         self._counters["publications"] += len(rows.ids)
         return self._tallied(self._publish(rows))
+
+    def retract(self, ids: Ids) -> pa.Table:
+        """Withdraw publications before they expire; answers with their leaves, and with what enters in their place.
+
+        Lets no time pass. Whoever withdraws cannot know what has expired by now, so ids that no live publication has
+        are no error: they are counted as `retracted_late`.
+        """
+        if not FAMILIES[self.family].has_retractions:
+            raise self._no_retractions()
+        given = self._publication_ids(ids)
+        found = pc.unique(given.filter(pa.array(self._stored(given))))
+        self._counters["retracted"] += len(found)
+        self._counters["retracted_late"] += len(given) - len(found)
+        return self._tallied(self._retract(found))
 
     def advance(self, now: Instant) -> pa.Table:
         """Let time pass without a publication; answers with the changes that the expiries cause."""
@@ -197,6 +211,14 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
 
     @abstractmethod
     def _publish(self, rows: PublicationsT) -> pa.Table: ...
+
+    def _retract(self, ids: pa.Array) -> pa.Table:
+        """Withdraw live publications, each once."""
+        raise self._no_retractions()
+
+    def _no_retractions(self) -> ValueError:
+        with_them = " and ".join(names_where(lambda family: family.has_retractions))
+        return ValueError(f"Publications of the family {self.family} cannot be retracted; those of {with_them} can.")
 
     @abstractmethod
     def _advance(self, now: int) -> pa.Table: ...

@@ -48,6 +48,8 @@ class Family:
 
     has_windows: bool = False
     """Publications expire, by a window of each subscription."""
+    has_retractions: bool = False
+    """Publications may be withdrawn by their ids before they expire."""
     has_bounds: bool = False
     """Places lie in a space with bounds."""
     has_words: bool = False

@@ -4,7 +4,8 @@ The gate of a subscription at a time t is the k-th best score among the publicat
 live at t. While fewer than k are known to be, it is open. Until t it never becomes wider, whatever arrives, and a
 publication with a worse score is in the top at no time up to t. So whoever stands between a publisher and an engine may
 hold back what the gate at t refuses, for as long as the time is at most t, and has to keep it: as members expire the
-gate widens, and what it lets in then must be handed over before time goes on. docs/contract.md says what is equal then.
+gate widens, and what it lets in then must be handed over before time goes on. A retraction widens gates too, and nobody
+can foresee it. docs/contract.md says what is equal then.
 """
 
 from typing import Any, ClassVar

@@ -27,6 +27,8 @@ Ids = int | str | Sequence[int] | Sequence[str] | Any  # or an Arrow array, whic
 
 _ID_COLUMNS = (("id", "ids"), ("object", "objects"))
 
+NOT_HERE = "publish takes no retractions; give the id to the verb retract"
+
 # Times and windows stay below this, so that no difference of two of them leaves 64 bits.
 FARTHEST = 2**61
 
@@ -67,6 +69,7 @@ class Intake(Handle, ABC):
     def _admit(self, parsed: Parsed[Any], what: str, taken: Bools, why: str) -> Any:
         ids = parsed.rows.ids
         rejects = list(parsed.rejects)
+        rejects += [Reject(int(row), "op", shorten("retract"), NOT_HERE) for row in parsed.left_out]
         rejects += self._refuse(parsed, "id", ids, taken, why)
         bad = taken.copy()
         if "ts" in parsed.rows._fields:
@@ -111,6 +114,16 @@ class Intake(Handle, ABC):
         vectors = next((getattr(rows, name) for name in ("points", "x", "lo") if name in rows._fields), None)
         if vectors is not None and self.settings.dims is None and not np.isnan(vectors).all():
             self.settings = self.settings._replace(dims=vectors.shape[1])
+
+    def _publication_ids(self, ids: Ids) -> pa.Array:
+        """Ids of publications, as given; only those that cannot be one are refused."""
+        sieve = Sieve(table_of({"id": _listed(ids)}), "ids")
+        given = read_ids(sieve, "id")
+        good = sieve.done(given)
+        if len(good.kept):
+            self._same_type("publications id", given.type)
+        self._handle(list(good.rejects), "ids")
+        return given.filter(pa.array(~sieve.bad))
 
     def _known(self, ids: Ids, collect: bool = True) -> pa.Array:
         sieve = Sieve(table_of({"id": _listed(ids)}), "ids")

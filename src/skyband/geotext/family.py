@@ -12,6 +12,7 @@ FAMILY = Family(
     signs=(frozenset({"x", "y"}), frozenset({"x", "y", "alpha"})),
     yields_to=frozenset({"ranges"}),
     has_windows=True,
+    has_retractions=True,
     has_bounds=True,
     has_words=True,
     order=1,

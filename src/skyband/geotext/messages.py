@@ -128,7 +128,7 @@ class MessageEngine(Continuous[Subscriptions, Publications]):
         said = store.contents
         words = self._words(said.term_start[indices], said.term_count[indices], said.terms, said.term_weights)
         return Publications(
-            store.ids.ids(indices), store.ts[indices], np.ascontiguousarray(said.point[:, indices].T), *words
+            store.ids_of(indices), store.ts[indices], np.ascontiguousarray(said.point[:, indices].T), *words
         )
 
     def _words(self, start: Int64s, count: Int64s, codes: Int64s, weights: Floats) -> tuple[Int64s, pa.Array, Floats]:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from skyband.geotext.word_weights import Weighed, weighed
 from skyband.kernels.array import Floats, Int64s
 from skyband.table.identity import unique_ids
-from skyband.table.instant import instants
+from skyband.table.operation import published
 from skyband.table.scalar import finite, numbers
 from skyband.table.settings import Settings, Windows
 from skyband.table.sieve import Parsed, Sieve
@@ -77,8 +77,7 @@ def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publicatio
     """
     sieve = Sieve(table, "geotext publications")
     sieve.require("id", "ts", "x", "y", "terms or text")
-    ids = unique_ids(sieve)
-    ts = instants(sieve)
+    ids, ts = published(sieve)
     xy = _places(sieve, settings)
     words = weighed(sieve, settings.words, subscriptions=False)
     kept = words.keep(sieve)

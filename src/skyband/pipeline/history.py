@@ -10,10 +10,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from skyband.pipeline.stage.dead_letter import DEAD
 from skyband.pipeline.stage.router import Report, Router
+from skyband.pipeline.stage.step import PUBLISH, RETRACT, runs
 from skyband.pipeline.stage.worker import shape_of
 from skyband.pipeline.stage.zone import Zone
 from skyband.pipeline.state.folder import ROUTER, State, write_parquet, write_text
@@ -68,6 +68,8 @@ def route_history(batches: Iterator[pa.RecordBatch], stretch: Stretch) -> Iterat
                 "copies": sum(report.copies for report in reports),
                 "handed_over": sum(report.handed_over for report in reports),
                 "now": router.now,
+                "retracted": sum(report.retracted for report in reports),
+                "retracted_late": sum(report.retracted_late for report in reports),
                 "sent": [sum(sent) for sent in zip(*(report.sent for report in reports), strict=True)],
                 "seconds": time.perf_counter() - began,
                 "rebuilt_seconds": 0.0,
@@ -80,20 +82,14 @@ def route_history(batches: Iterator[pa.RecordBatch], stretch: Stretch) -> Iterat
 
 def _cut(batches: Iterator[pa.RecordBatch], shape: Shape, stretch: Stretch) -> Iterator[pa.Table]:
     """The rows batch by batch: all commands with the first publications, then so many publications at a time."""
-    schema = shape.prepared()
-    waiting, n_waiting, some = [schema.empty_table()], 0, False
+    schema, cutter = shape.prepared(), _Cutter(stretch.size)
+    waiting, some = [schema.empty_table()], False
     for batch in batches:
-        table = pa.Table.from_batches([batch.cast(schema)])
-        while len(table):
-            said = pc.cumulative_sum(pc.cast(pc.equal(table["op"], "publish").fill_null(False), pa.int64())).to_numpy()
-            beyond = int((said <= stretch.size - n_waiting).sum())
-            part = table.slice(0, beyond)
-            waiting.append(part)
-            n_waiting += int(said[beyond - 1]) if beyond else 0
-            table = table.slice(beyond)
-            if len(table):
-                yield pa.concat_tables(waiting)
-                waiting, n_waiting, some = [schema.empty_table()], 0, True
+        table, begin = pa.Table.from_batches([batch.cast(schema)]), 0
+        for cut in cutter.cuts(table["op"].to_pylist()):
+            yield pa.concat_tables([*waiting, table.slice(begin, cut - begin)])
+            waiting, begin, some = [], cut, True
+        waiting.append(table.slice(begin))
     rest = pa.concat_tables(waiting)
     if len(rest) or not some:
         yield rest
@@ -101,6 +97,41 @@ def _cut(batches: Iterator[pa.RecordBatch], shape: Shape, stretch: Stretch) -> I
         asked = {"ts": stretch.until}
         row = {"noun": "subscriptions", "origin": "until", "offset": 0, "op": "advance", "asked": asked}
         yield pa.Table.from_pylist([row], schema=schema)
+
+
+class _Cutter:
+    """Says before which rows to cut: no more than `size` publications are in one step, as in a replay.
+
+    A run of retractions is a step of its own, however long, and publications are counted anew after it. So batches are
+    not cut within it; they are cut after it once they have grown to `size` rows.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._n_published = 0
+        self._n_rows = 0
+        self._retracts = False
+
+    def cuts(self, ops: list[str | None]) -> Iterator[int]:
+        """The rows of the next table that begin a batch."""
+        for op, begin, end in runs(ops):
+            if op == PUBLISH:
+                yield from self._publish(begin, end)
+            elif op == RETRACT:
+                self._n_published, self._retracts = 0, True
+                self._n_rows += end - begin
+
+    def _publish(self, begin: int, end: int) -> Iterator[int]:
+        if self._retracts and self._n_rows >= self._size:
+            yield begin
+            self._n_rows = 0
+        self._retracts = False
+        while end - begin > self._size - self._n_published:
+            begin += self._size - self._n_published
+            yield begin
+            self._n_published = self._n_rows = 0
+        self._n_published += end - begin
+        self._n_rows += end - begin
 
 
 def match_history(batches: Iterator[pa.RecordBatch], stretch: Stretch) -> Iterator[pa.RecordBatch]:

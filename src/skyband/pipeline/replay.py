@@ -13,10 +13,12 @@ from pyspark.sql import SparkSession
 
 from skyband.contract import FAMILIES
 from skyband.contract.rows import take
+from skyband.kernels.array import Int64s
 from skyband.pipeline.backfill import Progress, changes_of, run_history, temporary_state
 from skyband.pipeline.config import Ids
 from skyband.pipeline.fit import SAMPLE
 from skyband.pipeline.session import open_session
+from skyband.pipeline.stage.step import PUBLISH, RETRACT
 from skyband.pipeline.state.folder import State
 from skyband.pipeline.state.spec import Shape
 from skyband.replay import Percentiles, Plan, Summary, SummaryOnly, TableWriter
@@ -27,6 +29,8 @@ from skyband.table.typed import restated
 from skyband.zoning import fit
 
 NEVER = Percentiles(None, None, None, None)
+# The columns of prepared rows that subscriptions and publications are folded into.
+FOLDED = {"subscriptions": "asked", "publications": "said"}
 
 
 def replay_on_spark(
@@ -104,24 +108,40 @@ def _some(n_rows: int) -> Any:
 
 def _rows(prepared: Prepared, shape: Shape) -> pa.Table:
     """Both files as prepared rows."""
-    asked = _folded(prepared.subscriptions, shape.subscriptions(), "subscribe", "asked", shape)
-    said = _folded(prepared.publications, shape.publications(), "publish", "said", shape)
-    return pa.concat_tables([asked, said])
+    asked, said = prepared.subscriptions, prepared.publications
+    parts = [
+        _folded(asked, asked.checked.numbers, "subscribe", restated(asked.table, asked.rows, shape.subscriptions())),
+        _folded(said, said.checked.numbers, PUBLISH, restated(said.table, said.rows, shape.publications())),
+        _folded(said, said.checked.reading.row_numbers[said.retractions.places], RETRACT, _retracted(said, shape)),
+    ]
+    schema = shape.prepared()
+    return pa.concat_tables(
+        pa.Table.from_arrays(
+            [part.get(field.name, pa.nulls(len(part["op"]), field.type)) for field in schema], schema=schema
+        )
+        for part in parts
+    )
 
 
-def _folded(loaded: Loaded, columns: pa.Schema, op: str, name: str, shape: Shape) -> pa.Table:
-    n, schema = len(loaded.checked), shape.prepared()
-    table = restated(loaded.table, loaded.rows, columns)
-    fields = list(schema.field(name).type)
-    structs = pa.StructArray.from_arrays([column.combine_chunks() for column in table.columns], fields=fields)
-    given = {
+def _folded(loaded: Loaded, numbers: Int64s, op: str, table: pa.Table) -> dict[str, pa.Array]:
+    """Columns of prepared rows, the rows of a table folded into one of them."""
+    n = len(table)
+    columns = [column.combine_chunks() for column in table.columns]
+    return {
         "noun": pa.array([loaded.noun] * n, pa.string()),
         "origin": pa.array(["file"] * n, pa.string()),
-        "offset": pa.array(loaded.checked.numbers, pa.int64()),
+        "offset": pa.array(numbers, pa.int64()),
         "op": pa.array([op] * n, pa.string()),
-        name: structs,
+        FOLDED[loaded.noun]: pa.StructArray.from_arrays(columns, fields=list(table.schema)),
     }
-    return pa.Table.from_arrays([given.get(field.name, pa.nulls(n, field.type)) for field in schema], schema=schema)
+
+
+def _retracted(said: Loaded, shape: Shape) -> pa.Table:
+    """The rows that retract, with all columns of publications."""
+    schema, (_, ids, ts, timed) = shape.publications(), said.retractions
+    given = {"id": ids.cast(schema.field("id").type), "ts": pa.array(ts, pa.int64(), mask=~timed)}
+    columns = [given.get(field.name, pa.nulls(len(ids), field.type)) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _refuse(prepared: Prepared, dead: Path) -> None:
@@ -145,6 +165,8 @@ def _summary(prepared: Prepared, shape: Shape, parts: dict[str, Any], n_rows: in
     for zone in zones:
         counters.update(zone["counters"])
         memory.update(zone["memory"])
+    # Zones count each what they were told of.
+    counters.update({name: router[name] - counters[name] for name in ("retracted", "retracted_late")})
     slowest = max(zone["seconds"] for zone in zones)
     n_subscriptions = router["subscriptions"]
     n_publications = router["publications"] + router["late"]
@@ -167,5 +189,7 @@ def _summary(prepared: Prepared, shape: Shape, parts: dict[str, Any], n_rows: in
         publication_latency=NEVER,
         bytes_per_subscription={part: size / max(n_subscriptions, 1) for part, size in memory.items()},
         counters=dict(sorted(counters.items())),
+        n_retracted=router["retracted"],
+        n_retracted_late=router["retracted_late"],
         notes=[*prepared.notes, f"Ran on Spark in {several}; a publication went to {copies:.2f} of them on average."],
     )

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from skyband.contract import FAMILIES
 from skyband.replay.plan import Plan
-from skyband.replay.run import Prepared, as_written, prepare_opened, schema_of, summary_of, warm_up
+from skyband.replay.run import Prepared, as_written, prepare_opened, schema_of, summary_of, take_piece, warm_up
 from skyband.replay.source import Loaded, Opened, load, open_source
 from skyband.replay.summary import Stopwatch, Summary
 from skyband.replay.table_file import TableWriter
 from skyband.table import Reading, Reject, Rejected, Source
+from skyband.table.operation import without_retractions
 from skyband.table.sieve import Sieve
 
 # Told of rows that were left out, as soon as they are: publications or subscriptions, and their rejects.
@@ -30,24 +32,34 @@ def follow(
 ) -> Summary | None:
     """Run an engine over batches as they come, and pass every change on to the writer; None if nothing came.
 
-    The first batch with a good row tells the family, and is counted for words without weights. `name` is what errors
-    call the publications.
+    The first batch with a good row tells the family, and is counted for words without weights; retractions before it
+    wait until then. `name` is what errors call the publications.
     """
     started = time.perf_counter()
     plan.check()
     asked = open_source(subscriptions, "subscriptions")
-    run, early = None, list[Reject]()
+    run, early, waiting = None, list[Reject](), list[Reading]()
     for reading in batches:
         if run is not None:
-            run.publish(run.loaded(reading))
+            run.take(run.loaded(reading))
+            continue
+        if _retracts_only(reading, plan):
+            waiting.append(reading)
             continue
         prepared = _prepared(Opened("publications", name, reading), asked, plan)
         if isinstance(prepared, Prepared):
-            run = Following(prepared, early, writer, refused)
+            run = Following(prepared, waiting, early, writer, refused)
         else:
             early += prepared
             refused("publications", prepared)
     return None if run is None else summary_of(run.prepared, run.watch, time.perf_counter() - started, run.rejects)
+
+
+def _retracts_only(reading: Reading, plan: Plan) -> bool:
+    """Whether a batch has retractions, and nothing that could tell what is to be retracted."""
+    if plan.family is not None and not FAMILIES[plan.family].has_retractions:
+        return False
+    return len(reading.table) > 0 and len(without_retractions(reading.table)) == 0 and not reading.rejects
 
 
 def _prepared(said: Opened, asked: Opened, plan: Plan) -> Prepared | list[Reject]:
@@ -63,7 +75,14 @@ def _prepared(said: Opened, asked: Opened, plan: Plan) -> Prepared | list[Reject
 class Following:
     """A run that has begun: its engine, what it is read against, and what has come of it so far."""
 
-    def __init__(self, prepared: Prepared, rejects: list[Reject], writer: TableWriter, refused: Refused) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        waiting: list[Reading],
+        rejects: list[Reject],
+        writer: TableWriter,
+        refused: Refused,
+    ) -> None:
         self.prepared = prepared
         self.watch = Stopwatch()
         self.rejects = rejects
@@ -75,7 +94,9 @@ class Following:
         self._kinds = {"id": rows.ids.type} | ({"object": rows.objects.type} if "objects" in rows._fields else {})
         warm_up(prepared)
         self._subscribe()
-        self.publish(prepared.publications)
+        for reading in waiting:
+            self.take(self.loaded(reading))
+        self.take(prepared.publications)
 
     def _subscribe(self) -> None:
         engine, asked = self.prepared.engine, self.prepared.subscriptions
@@ -90,14 +111,11 @@ class Following:
         reading = self._like_the_first(reading)
         return load(Opened("publications", name, reading), self.prepared.family, self.prepared.settings, plan.on_error)
 
-    def publish(self, loaded: Loaded) -> None:
-        """Publish the rows of a batch, and pass on what changes."""
-        engine, n = self.prepared.engine, len(loaded.checked)
-        began = time.perf_counter()
-        changes = loaded.give(engine.publish, engine)
-        if n:
-            self.watch.add(time.perf_counter() - began, n, len(changes))
-        self._writer.write(as_written(changes, self._schema))
+    def take(self, loaded: Loaded) -> None:
+        """Publish and retract the rows of a batch, and pass on what changes."""
+        for piece in loaded.pieces(self.prepared.plan.batch):
+            for changes in take_piece(self.prepared.engine, loaded, piece, self.watch):
+                self._writer.write(as_written(changes, self._schema))
         if loaded.rejects:
             self.rejects += loaded.rejects
             self._refused("publications", loaded.rejects)

@@ -1,13 +1,15 @@
 """The run itself: subscribe, publish batch by batch in the order of the file, pass on the changes."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from skyband.contract import AUTO, FAMILIES, AnyEngine, Granularity
 from skyband.replay.plan import Plan, expiry_note, narrowest
+from skyband.replay.retraction import Piece, withdraw
 from skyband.replay.source import (
     Loaded,
     Opened,
@@ -35,6 +37,7 @@ from skyband.table import (
     match_schema,
 )
 from skyband.table.instant import Instant, one_instant
+from skyband.table.operation import without_retractions
 
 Progress = Callable[[int, int], None]
 
@@ -109,21 +112,22 @@ def prepare_opened(
     plan.check_family(family)
     its = FAMILIES[family]
     settings, notes = plan.settings(), []
-    if its.has_words and plan.words is None and (lacks_weights(said.table) or lacks_weights(asked.table)):
-        settings = settings._replace(words=fit_words(said.table, family))
+    published = without_retractions(said.table) if its.has_retractions else said.table
+    if its.has_words and plan.words is None and (lacks_weights(published) or lacks_weights(asked.table)):
+        settings = settings._replace(words=fit_words(published, family))
         notes.append(f"Weights that were not given are tf-idf, with the document frequencies of {counted}.")
     if "dims" in its.subscriptions.names and "dims" in asked.table.column_names:
         settings = settings._replace(dims=dims_told(said.table, family))
     subscribed = load(asked, family, settings, plan.on_error)
     settings = settings._replace(dims=dims_of(subscribed.rows))
-    published = load(said, family, settings, plan.on_error)
+    loaded = load(said, family, settings, plan.on_error)
     notes += expiry_note(subscribed.rows)
     settings = settings._replace(window=plan.window or narrowest(subscribed.rows))
     opened = plan.open(family, settings)
     opened.expect(subscribed.rows)
     if until is not None:
-        published = published.until(until)
-    return Prepared(plan, family, settings, opened, subscribed, published, tells_time(said.table), notes)
+        loaded = loaded.until(until)
+    return Prepared(plan, family, settings, opened, subscribed, loaded, tells_time(said.table), notes)
 
 
 def warm_up(prepared: Prepared) -> None:
@@ -132,26 +136,39 @@ def warm_up(prepared: Prepared) -> None:
     twin.expect(prepared.subscriptions.rows)
     twin.subscribe(prepared.subscriptions.checked.slice(0, 1))
     twin.publish(prepared.publications.checked.slice(0, 2))
+    if len(prepared.publications.retractions.places):
+        twin.retract(prepared.publications.rows.ids.slice(0, 1))
     if twin.now is not None:
         twin.advance(twin.now)
 
 
 def run(prepared: Prepared, writer: TableWriter, until: int | None, progress: Progress | None) -> Stopwatch:
-    """Subscribe, publish, advance; returns the time of every batch."""
+    """Subscribe, publish, retract, advance; returns the time of every batch."""
     engine, said = prepared.engine, prepared.publications
-    schema, watch, total = schema_of(prepared), Stopwatch(), len(said.checked)
+    schema, watch, done = schema_of(prepared), Stopwatch(), 0
     writer.begin(schema)
     writer.write(as_written(prepared.subscriptions.give(engine.subscribe, engine), schema))
-    for start in range(0, total, prepared.plan.batch):
-        began = time.perf_counter()
-        changes = said.give(engine.publish, engine, start, prepared.plan.batch)
-        watch.add(time.perf_counter() - began, min(prepared.plan.batch, total - start), len(changes))
-        writer.write(as_written(changes, schema))
+    for piece in said.pieces(prepared.plan.batch):
+        for changes in take_piece(engine, said, piece, watch):
+            writer.write(as_written(changes, schema))
+        done += piece.stop - piece.start
         if progress is not None:
-            progress(min(start + prepared.plan.batch, total), total)
+            progress(done, said.n_rows)
     if until is not None:
         writer.write(as_written(engine.advance(until), schema))
     return watch
+
+
+def take_piece(engine: AnyEngine, said: Loaded, piece: Piece, watch: Stopwatch) -> Iterator[pa.Table]:
+    """Publish, or retract, the rows of a piece; the time of what is published is noted."""
+    n = piece.stop - piece.start
+    if not piece.publishes:
+        yield from withdraw(engine, said.retractions.take(np.arange(piece.start, piece.stop)))
+        return
+    began = time.perf_counter()
+    changes = said.give(engine.publish, engine, piece.start, n)
+    watch.add(time.perf_counter() - began, n, len(changes))
+    yield changes
 
 
 def schema_of(prepared: Prepared) -> pa.Schema:
@@ -195,4 +212,6 @@ def summary_of(prepared: Prepared, watch: Stopwatch, seconds: float, rejects: li
         bytes_per_subscription={part: n_bytes / n_subscriptions for part, n_bytes in memory.items()},
         counters=counters,
         notes=prepared.notes,
+        n_retracted=counters.get("retracted", 0),
+        n_retracted_late=counters.get("retracted_late", 0),
     )

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from skyband.contract.checked import Checked, check
 from skyband.contract.family import FAMILIES, infer_family, published_families
 from skyband.contract.intake import Intake
+from skyband.replay.retraction import NO_RETRACTIONS, Piece, Retractions, pieces, retracted_by, retractions_of
 from skyband.table import (
     MissingColumn,
     OnError,
@@ -47,6 +48,12 @@ class Loaded(NamedTuple):
     name: str
     checked: Checked
     rejects: list[Reject]
+    retractions: Retractions = NO_RETRACTIONS
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows take part, retractions among them."""
+        return len(self.checked) + len(self.retractions.places)
 
     @property
     def rows(self) -> Any:
@@ -62,8 +69,15 @@ class Loaded(NamedTuple):
         return _with_weights(table, self.rows) if FAMILIES[family].has_words else table
 
     def until(self, at: int) -> "Loaded":
-        """Those that were published by then."""
-        return self._replace(checked=self.checked.take(np.flatnonzero(self.rows.ts <= at)))
+        """Those that were published by then, and those that were retracted."""
+        rows, retractions = self.rows, self.retractions
+        if len(retractions.places):
+            retractions = retracted_by(at, retractions, self.checked.places, rows.ids, rows.ts)
+        return self._replace(checked=self.checked.take(np.flatnonzero(rows.ts <= at)), retractions=retractions)
+
+    def pieces(self, batch: int) -> Iterator[Piece]:
+        """What a run takes in turn: batches of publications of at most this length, and runs of retractions."""
+        return pieces(self.checked.places, self.retractions.places, batch)
 
     def give(
         self, verb: Callable[[Checked], pa.Table], taker: Intake, start: int = 0, length: int | None = None
@@ -115,9 +129,11 @@ def load(opened: Opened, family: str, settings: Settings, on_error: OnError) -> 
         checked = check(family, opened.noun, opened.reading, settings)
     except MissingColumn as error:
         raise UnreadableFile(f"{opened.name}: {error}") from None
-    if checked.rejects and on_error == "raise":
-        raise Rejected(checked.rejects, opened.name)
-    return Loaded(opened.noun, opened.name, checked.slice(0), checked.rejects)
+    retractions, far = retractions_of(checked)
+    rejects = sorted([*checked.rejects, *far])
+    if rejects and on_error == "raise":
+        raise Rejected(rejects, opened.name)
+    return Loaded(opened.noun, opened.name, checked.slice(0), rejects, retractions)
 
 
 def _with_weights(table: pa.Table, rows: Any) -> pa.Table:

@@ -22,7 +22,8 @@ class Summary(NamedTuple):
 
     `seconds` is the whole run, reading and writing included; `publishing_seconds`, the rate and the latencies are of
     the engine alone, after it was warmed up. The latency of a publication is its share of its batch. `changes` counts
-    rows by op, for ranked the matches; `notes` are sentences that a reader of the figures should know.
+    rows by op, for ranked the matches; `notes` are sentences that a reader of the figures should know. Of what was to
+    be retracted, `n_retracted` were there, and `n_retracted_late` were not, or no longer.
     """
 
     family: str
@@ -41,6 +42,8 @@ class Summary(NamedTuple):
     bytes_per_subscription: dict[str, float]
     counters: dict[str, int]
     notes: list[str]
+    n_retracted: int = 0
+    n_retracted_late: int = 0
 
 
 class Stopwatch:

@@ -108,6 +108,8 @@ def _use(engine: AnyEngine, family: str, made: Workload, as_text: bool) -> None:
     if its.answers_stand:
         engine.top()
         engine.resize(ids.slice(0, 2), K + 1)
+    if its.has_retractions:
+        engine.retract(said["id"].combine_chunks().slice(len(said) - 2))
     engine.unsubscribe(ids.slice(0, 2))
     if engine.now is not None:
         engine.advance(engine.now)

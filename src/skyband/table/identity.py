@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.kernels.array import Bools, Int64s
 from skyband.table.scalar import BEYOND, Wrong, cell_by_cell, filled, is_text, null_mask, one_text
 from skyband.table.sieve import Sieve
 
@@ -37,19 +38,35 @@ def ids(sieve: Sieve, name: str) -> pa.Array:
     return pa.array([""] * sieve.n_rows, pa.string())
 
 
-def unique_ids(sieve: Sieve, name: str = "id") -> pa.Array:
-    """A column of ids without those that occurred before; to be read before the other columns."""
+def unique_ids(sieve: Sieve, name: str = "id", between: Bools | None = None) -> pa.Array:
+    """A column of ids without those that occurred before; to be read before the other columns.
+
+    The rows of the mask `between` may have any id, and one that was in such a row may occur again.
+    """
     array = ids(sieve, name)
     codes = array.dictionary_encode()
     if len(codes.dictionary) == sieve.n_rows:
         return array
     readable = ~sieve.bad
     indices = codes.indices.to_numpy(zero_copy_only=False)
-    firsts = np.full(len(codes.dictionary), sieve.n_rows, np.int64)
+    if between is not None and between.any():
+        readable &= ~between
+        indices = _lives(indices, between)
+    firsts = np.full(int(indices.max()) + 1, sieve.n_rows, np.int64)
     np.minimum.at(firsts, indices[readable], np.flatnonzero(readable))
     again = readable & (firsts[indices] != np.arange(sieve.n_rows))
     sieve.reject(again, name, lambda row: f"{name} is already in row {firsts[indices[row]] + 1}")
     return array
+
+
+def _lives(indices: Int64s, between: Bools) -> Int64s:
+    """A number for each id that is another one after each row of the mask with that id."""
+    order = np.argsort(indices, kind="stable")
+    begins = np.ones(len(indices), np.bool_)
+    begins[1:] = (indices[order][1:] != indices[order][:-1]) | between[order][:-1]
+    lives = np.empty(len(indices), np.int64)
+    lives[order] = np.cumsum(begins)
+    return lives
 
 
 def _from_csv(sieve: Sieve, name: str, array: pa.Array) -> pa.Array:

@@ -16,12 +16,19 @@ RowsT = TypeVar("RowsT")
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
+_NONE = np.zeros(0, np.int64)
+
+
 class Parsed(NamedTuple, Generic[RowsT]):
-    """The good rows of a table as arrays, their 0-based places in it, and the other rows as rejects."""
+    """The good rows of a table as arrays, their 0-based places in it, and the other rows as rejects.
+
+    `left_out` are the places of rows that are good and are none of these: in publications, those that retract.
+    """
 
     rows: RowsT
     kept: Int64s
     rejects: list[Reject]
+    left_out: Int64s = _NONE
 
 
 class Sieve:
@@ -36,6 +43,7 @@ class Sieve:
         self.n_rows: int = table.num_rows
         self.bad: Bools = np.zeros(self.n_rows, np.bool_)
         self._rejects: list[Reject] = []
+        self._left_out = _NONE
         # A batch without any row, such as an empty list, need not name its columns.
         self._nameless = table.num_columns == 0 and self.n_rows == 0
 
@@ -81,6 +89,11 @@ class Sieve:
         self.bad |= at
         return at
 
+    def leave_out(self, at: Bools) -> None:
+        """Take the rows of a mask that are still good for something else, and ask no more of them."""
+        self._left_out = np.flatnonzero(at & ~self.bad).astype(np.int64)
+        self.bad |= at
+
     def _show(self, column: str, row: int) -> str:
         if not self.has(column):
             return shorten(None)
@@ -101,7 +114,7 @@ class Sieve:
 
     def done(self, rows: RowsT) -> Parsed[RowsT]:
         """The outcome, with rejects in row order."""
-        return Parsed(rows, np.flatnonzero(~self.bad).astype(np.int64), sorted(self._rejects))
+        return Parsed(rows, np.flatnonzero(~self.bad).astype(np.int64), sorted(self._rejects), self._left_out)
 
 
 def _plain(array: pa.Array) -> pa.Array:

@@ -22,6 +22,9 @@ from skyband.testing.data import IDS
 from skyband.testing.limit import time_limit
 from skyband.workload.draw import draws_of
 
+# What every engine of a family counts alike.
+COUNTED = ("publications", "late", "rejected", "retracted", "retracted_late", "enter", "leave", "move", "delivery")
+
 
 def check_against_oracle(case: Case, profile: settings | None = None) -> None:
     """Run the state machine for a case."""
@@ -34,8 +37,13 @@ def check_against_oracle(case: Case, profile: settings | None = None) -> None:
         def __init__(self) -> None:
             super().__init__(case)
 
-    has_updates = draws_of(case.engine.family).updates is not None
-    run_state_machine_as_test(Updated if has_updates else Machine, settings=profile)
+    class Retracted(RetractMachine):
+        def __init__(self) -> None:
+            super().__init__(case)
+
+    family = FAMILIES[case.engine.family]
+    more = Updated if draws_of(family.name).updates is not None else Machine
+    run_state_machine_as_test(Retracted if family.has_retractions else more, settings=profile)
 
 
 def same(got: pa.Table, wanted: pa.Table) -> None:
@@ -56,6 +64,7 @@ class ContractMachine(RuleBasedStateMachine):
         self.oracle = case.open_oracle()
         self.tops = Tops()
         self.registered: list[Any] = []
+        self.published: list[Any] = []
 
     @initialize(subscriptions=st.sampled_from(sorted(IDS)), publications=st.sampled_from(sorted(IDS)))
     def choose_ids(self, subscriptions: str, publications: str) -> None:
@@ -92,6 +101,7 @@ class ContractMachine(RuleBasedStateMachine):
             now = max(now, ts)
             rows.append({"id": data.draw(self.publication_ids), "ts": ts} | content)
         self.both("publish", rows)
+        self.published += [row["id"] for row in rows if row["id"] not in self.published]
 
     @precondition(lambda self: self.registered)
     @rule(data=st.data())
@@ -121,7 +131,7 @@ class ContractMachine(RuleBasedStateMachine):
         self.engine.check()
         assert self.engine.now == self.oracle.now
         assert self.engine.n_subscriptions == self.oracle.n_subscriptions
-        for counter in ("publications", "late", "rejected", "enter", "leave", "move", "delivery"):
+        for counter in COUNTED:
             assert self.engine.counters.get(counter, 0) == self.oracle.counters.get(counter, 0), counter
         shown, wanted = (self.draws.shown(each, self.registered[:1]) for each in (self.engine, self.oracle))
         for table, its_twin in zip(shown, wanted, strict=True):
@@ -147,6 +157,19 @@ class UpdateMachine(ContractMachine):
         ids = st.sampled_from([*self.registered, data.draw(self.subscription_ids)])
         rows = data.draw(st.lists(self.draws.updates, min_size=1, max_size=3))
         self.both("update", [{"id": data.draw(ids)} | row for row in rows])
+
+
+class RetractMachine(ContractMachine):
+    """One more verb, for families whose publications may be withdrawn."""
+
+    @rule(data=st.data(), every=st.booleans())
+    def retract(self, data: st.DataObject, every: bool) -> None:
+        ids = st.sampled_from(self.published) if self.published else self.publication_ids
+        self.both("retract", self.published if every else data.draw(st.lists(ids, max_size=4)))
+
+    @rule(data=st.data())
+    def retract_one(self, data: st.DataObject) -> None:
+        self.both("retract", data.draw(self.publication_ids))
 
 
 def through_snapshot(engine: AnyEngine) -> AnyEngine:

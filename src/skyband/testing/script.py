@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from skyband.contract import AnyEngine
+from skyband.contract import FAMILIES, AnyEngine
 from skyband.workload.draw import Row, draws_of
 
 
@@ -18,13 +18,16 @@ class Action(NamedTuple):
 
 @st.composite
 def scripts(draw: st.DrawFn, family: str) -> list[Action]:
-    """Subscriptions, publications in batches, time that passes; ids that never repeat."""
+    """Subscriptions, publications in batches, time that passes, some retractions; ids that never repeat."""
     actions = [Action("subscribe", draw(_subscriptions(family, 0)))]
     n_published, now = 0, 0
     for turn in range(1, draw(st.integers(2, 6))):
-        verb = draw(st.sampled_from(["publish", "publish", "publish", "subscribe", "advance"]))
+        verbs = ["publish", "publish", "publish", "subscribe", "advance"]
+        verb = draw(st.sampled_from([*verbs, "retract"] if FAMILIES[family].has_retractions else verbs))
         if verb == "subscribe":
             actions.append(Action(verb, draw(_subscriptions(family, turn))))
+        elif verb == "retract":
+            actions.append(Action(verb, draw(st.lists(st.integers(0, n_published), max_size=5))))
         elif verb == "advance":
             now += draw(st.integers(0, 5))
             actions.append(Action(verb, now))

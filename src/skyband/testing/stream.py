@@ -2,7 +2,8 @@
 
 Where a script tries every verb on a few rows that collide, a stream is what makes rows of candidates grow, get cut,
 run short and outgrow their room: a k up to and beyond the window, points that come ever nearer or ever farther, one
-row at a time or all at once, one subscription alone or hundreds in a block.
+row at a time or all at once, one subscription alone or hundreds in a block; and what is retracted may be one row, the
+latest ones, or everything, and may come again.
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from skyband.contract.checked import check
 from skyband.table import UNBOUNDED, Settings, Window
 from skyband.table.read import read_table
 from skyband.testing.limit import time_limit
-from skyband.testing.machine import same, through_snapshot
+from skyband.testing.machine import COUNTED, same, through_snapshot
 from skyband.testing.script import Action
 from skyband.workload.course import Course
 from skyband.workload.draw import Row, draws_of
@@ -52,7 +53,7 @@ class Expected(NamedTuple):
 
     answers: list[pa.Table]
     tops: pa.Table
-    n_late: int
+    counts: dict[str, int]
 
 
 class _Maker(Course):
@@ -60,6 +61,7 @@ class _Maker(Course):
 
     def __init__(self, family: str, seed: int) -> None:
         super().__init__(family, seed)
+        self.family = family
         self.draws = draws_of(family)
         self.now = 0
         self.n_asked = 0
@@ -106,6 +108,22 @@ class _Maker(Course):
         elif what < 0.20:
             yield Action("advance", self.draw.choice((0, 3, 3 * self.n)))
 
+    def retraction(self, said: list[Row]) -> Iterator[Action]:
+        """Now and then some of what was said is withdrawn, and some of that may be said again."""
+        if not FAMILIES[self.family].has_retractions or self.draw.random() > 0.15:
+            return
+        n = min(self.draw.choice((1, 1, 3, 10, len(said))), len(said))
+        ids = [row["id"] for row in (said[-n:] if self.draw.random() < 0.5 else self.draw.sample(said, n))]
+        yield Action("retract", ids[0] if n == 1 else ids)
+        if self.draw.random() < 0.3:
+            latest = max(row["ts"] for row in said)
+            again = ids[: self.draw.choice((1, 5))]
+            ts = [latest - self.draw.choice((0, 0, 1, 7)) for _ in again]
+            contents = [self.draws.content(self, i) for i in range(len(again))]
+            yield Action(
+                "publish", [{"id": id, "ts": at} | said for id, at, said in zip(again, ts, contents, strict=True)]
+            )
+
 
 def make_stream(family: str, seed: int) -> Stream:
     """The stream of this seed."""
@@ -119,6 +137,7 @@ def make_stream(family: str, seed: int) -> Stream:
     for lo in range(0, len(rows), batch):
         actions.append(Action("publish", rows[lo : lo + batch]))
         actions += maker.interlude() if not maker.grows else ()
+        actions += maker.retraction(rows[: lo + batch])
     return Stream(family, seed, settings, granularity, actions)
 
 
@@ -145,7 +164,7 @@ def run_stream(engine: AnyEngine, stream: Stream, expected: Expected | None = No
         if at % 64 == 63:
             engine.check()
     engine.check()
-    return Expected(answers, engine.top(), engine.counters.get("late", 0))
+    return Expected(answers, engine.top(), {name: engine.counters.get(name, 0) for name in COUNTED})
 
 
 def check_stream(family: str, seed: int, rare: bool = False, names: tuple[str, ...] = ()) -> int:
@@ -176,7 +195,7 @@ def _compare(kind: type[AnyEngine], options: dict[str, Any], stream: Stream, exp
         try:
             got = run_stream(stream.open(kind, options), stream, expected)
             same(got.tops, expected.tops)
-            assert got.n_late == expected.n_late
+            assert got.counts == expected.counts
         except Exception as wrong:
             wrong.add_note(describe())
             raise

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic
 import numpy as np
 import pyarrow as pa
 
-from skyband.kernels.array import Int64s
+from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.growth import grown
 from skyband.kernels.heap import make_heap
 from skyband.kernels.order import order_by
@@ -14,6 +14,7 @@ from skyband.kernels.room import ample, initial, pauses, stops
 from skyband.topk.bands import BandRows, Entries, RowEnds
 from skyband.topk.cell_store import CellStore
 from skyband.topk.change_log import ChangeLog
+from skyband.topk.earlier_deliveries import EarlierDeliveries
 from skyband.topk.index import Index
 from skyband.topk.kernels.band import K, Recency, make_departed
 from skyband.topk.kernels.candidate import Grouped, group, make_candidates
@@ -22,10 +23,11 @@ from skyband.topk.kernels.cpm import SCORED as SEARCH_SCORED
 from skyband.topk.kernels.deliveries import check_delivery_set, has_room, make_delivery_set, remember_all, renewed
 from skyband.topk.kernels.due import find_due, refresh_ages
 from skyband.topk.kernels.scan import LARGEST, Steps
-from skyband.topk.kernels.step import answer, resume, step
+from skyband.topk.kernels.step import answer, mend, resume, step
 from skyband.topk.kernels.waiting import Call
 from skyband.topk.kernels.workspace import (
     DOMINANCE,
+    MENDED,
     N_COUNTS,
     N_WANTED,
     NO_BOUND,
@@ -66,7 +68,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self.policy = policy
         self._rows: BandRows = BandRows()
         self._question_store = QuestionStore(self._rows.roster)
-        self._change_log = ChangeLog(self._rows, room=1 << 14)
+        self._change_log = ChangeLog(self._rows, room=1 << 14, earlier=EarlierDeliveries())
         self._index: Index | None = None
         self._found = make_candidates(initial(1 << 12))
         self._ranks: dict[int, int] = {}
@@ -227,15 +229,44 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._fill(slots)
         self._opened_index().adjust(slots, self._question_store.rules.gate[slots])
 
+    def _mend(self, indices: Int64s) -> None:
+        published, steps, slots = self._opened().published, self._one_step(), self._holders(indices)
+        self._fit_workspace(len(slots), 0)
+
+        def mend_from(done: int) -> int:
+            return mend(slots, done, self._subscribers, published, steps, self._workspace, self._change_log.told)
+
+        for _ in stops(mend_from, len(slots)):
+            self._make_room()
+        self._adjust()
+        self._counters["mended"] += int(self._workspace.counts[MENDED])
+        self._count_work()
+
+    def _holders(self, indices: Int64s) -> Int64s:
+        """The slots whose rows may hold one of these publications.
+
+        Where the bound is that of a search, a row holds only what passes its gate, so the index finds them.
+        """
+        if self.policy.bounded_by != SEARCH:
+            return np.flatnonzero(self._roster.slots.used)
+        contents, index = self._opened().contents, self._opened_index()
+        self._fit()
+        self._found.length[0] = 0
+        for lo, hi in _runs(np.sort(indices)):
+            self._found = index.route(contents, lo, hi, self._found)
+        self._counters["scored"] += int(self._found.counts[0])
+        self._found.counts[0] = 0
+        return np.unique(self._found.slot[: int(self._found.length[0])])
+
     def _give_up(self, slots: Int64s) -> None:
         if len(slots):
             self._opened_index().remove(slots)
             self._row_settings.watch[slots] = LARGEST
         super()._give_up(slots)
 
-    def _append(self, arrivals: Arrivals) -> bool:
+    def _append(self, arrivals: Arrivals, retracted: Bools | None = None) -> bool:
         store = self._opened()
-        moved = super()._append(arrivals)
+        moved = super()._append(arrivals, retracted)
         self._make_searchable(store.tail - len(arrivals.ts), store.tail)
         return moved
 
@@ -383,6 +414,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         if self._index is not None:
             self._index.check()
         check_delivery_set(self._workspace.deliveries)
+        self._earlier.check()
 
 
 def _wide_enough(departed: Any, most: int) -> Any:

@@ -10,6 +10,7 @@ from skyband.kernels.array import Int64s
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.order import order_by
 from skyband.kernels.room import ample, initial
+from skyband.topk.earlier_deliveries import EarlierDeliveries
 from skyband.topk.kernels.buffer import FoundChanges, make_told
 from skyband.topk.roster import Roster
 
@@ -30,10 +31,14 @@ class Members(Protocol):
 
 
 class ChangeLog:
-    """Collects the changes that kernels find, and makes a table of them."""
+    """Collects the changes that kernels find, and makes a table of them.
 
-    def __init__(self, rows: Members, room: int = 4096) -> None:
+    With `earlier`, every delivery is noted there, and one that was noted before is no delivery.
+    """
+
+    def __init__(self, rows: Members, room: int = 4096, earlier: EarlierDeliveries | None = None) -> None:
         self.rows = rows
+        self.earlier = earlier
         self.told = make_told(initial(room))
         self._told: list[list[npt.NDArray[Any]]] = []
 
@@ -72,6 +77,8 @@ class ChangeLog:
         turn = self.rows.roster.turn[columns[1]]
         order = order_by(columns[0] * (int(turn.max()) + 1) + turn)
         step, slot, item, op, score, rank, first = (column[order] for column in columns)
+        if self.earlier is not None and first.any():
+            first[first] = self.earlier.take(turn[order][first], item[first])
         return pa.Table.from_arrays(
             [
                 self.rows.roster.ids.ids(slot),

@@ -12,6 +12,7 @@ from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.room import ample, initial
 from skyband.topk.change_log import ChangeLog, Members
+from skyband.topk.earlier_deliveries import EarlierDeliveries
 from skyband.topk.kernels.buffer import ENTER, make_ghosts
 from skyband.topk.roster import Deliveries
 
@@ -23,8 +24,8 @@ class DeliveryMemory(ChangeLog):
     born again within a verb has several lives there, numbered from 0, and what is lost in one is no loss in the next.
     """
 
-    def __init__(self, rows: Members, room: int = 4096) -> None:
-        super().__init__(rows, room)
+    def __init__(self, rows: Members, room: int = 4096, earlier: EarlierDeliveries | None = None) -> None:
+        super().__init__(rows, room, earlier)
         self.ghosts = make_ghosts(initial(room))
         # Item -> the turns of those it was delivered to before this verb, in the life that it had then.
         self._lost: defaultdict[int, set[int]] = defaultdict(set)

@@ -29,11 +29,17 @@ class Question(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A live publication."""
+    """A publication that has a place in some window; one that was retracted keeps it, and is in no top."""
 
     id: Id
     ts: int
     content: Any
+    retracted: bool = False
+
+    @property
+    def recency(self) -> tuple[Any, ...]:
+        """What is retracted comes before what was published under the same id later."""
+        return self.ts, self.id, not self.retracted
 
 
 class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, PublicationsT]):
@@ -48,6 +54,8 @@ class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[Subscripti
         self._questions: dict[Id, Question] = {}
         self._answers: dict[Id, Answer] = {}
         self._live: dict[Id, Said] = {}
+        # Each with the batch and row that it came in.
+        self._retracted: list[tuple[Said, tuple[Any, int]]] = []
         # The batch and row that each came in, for snapshots.
         self._asked: dict[Id, tuple[Any, int]] = {}
         self._sayings: dict[Id, tuple[Any, int]] = {}
@@ -109,8 +117,18 @@ class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[Subscripti
             changes += self._tell_all()
         return self._changes(changes)
 
+    def _retract(self, ids: pa.Array) -> pa.Table:
+        for id in ids.to_pylist():
+            self._retracted.append((self._live.pop(id)._replace(retracted=True), self._sayings.pop(id)))
+        return self._changes(self._tell_all())
+
     def _advance(self, now: int) -> pa.Table:
         return self._changes(self._tell_all())
+
+    @property
+    def _placed(self) -> list[Said]:
+        """All that has a place in a window."""
+        return [*self._live.values(), *(said for said, _ in self._retracted)]
 
     def _top(self, ids: pa.Array | None) -> pa.Table:
         wanted = list(self._questions) if ids is None else ids.to_pylist()
@@ -149,13 +167,14 @@ class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[Subscripti
     def _arrive(self, said: Said) -> None:
         self.now = said.ts if self.now is None else max(self.now, said.ts)
         self._live[said.id] = said
-        if said not in self._within(list(self._live.values()), self.horizon):
+        if said not in self._within(self._placed, self.horizon):
             del self._live[said.id]
             self._counters["late"] += 1
 
     def _tell_all(self) -> list[dict[str, Any]]:
-        kept = self._within(list(self._live.values()), self.horizon)
-        self._live = {said.id: said for said in kept}
+        kept = self._within(self._placed, self.horizon)
+        self._live = {said.id: said for said in kept if not said.retracted}
+        self._retracted = [(said, origin) for said, origin in self._retracted if said in kept]
         self._sayings = {id: self._sayings[id] for id in self._live}
         rows = [row for id in self._questions for row in self._tell(id)]
         for answer in self._answers.values():
@@ -173,11 +192,11 @@ class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[Subscripti
             unbounded=question.window == WindowKind.UNBOUNDED,
         )
         scored = []
-        for said in self._within(list(self._live.values()), reach, at):
-            score = self._score(question, said.content)
+        for said in self._within(self._placed, reach, at):
+            score = None if said.retracted else self._score(question, said.content)
             if score is not None and self._passes(question, score):
                 scored.append((said, score))
-        scored.sort(key=lambda pair: (pair[0].ts, pair[0].id), reverse=True)
+        scored.sort(key=lambda pair: pair[0].recency, reverse=True)
         if question.threshold is None:
             scored.sort(key=lambda pair: pair[1] if question.ascending else -pair[1])
         return [Member(said.id, score) for said, score in scored[: question.k]]
@@ -191,14 +210,15 @@ class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[Subscripti
     def _within(self, publications: list[Said], window: Horizon, at: int | None = None) -> list[Said]:
         """Those that are live in a window: young enough, or among the last n."""
         now = self.now if at is None else at
-        recent = sorted(publications, key=lambda said: (said.ts, said.id), reverse=True)
+        recent = sorted(publications, key=lambda said: said.recency, reverse=True)
         return [said for i, said in enumerate(recent) if window.unbounded or i < window.n or _young(said, window, now)]
 
     def _save(self) -> dict[str, pa.Table]:
         delivered = [(sub, pub) for sub, answer in self._answers.items() for pub in sorted(answer.delivered)]
         return {
-            "subscriptions": self._packed(self._asked, list(self._questions)),
-            "publications": self._packed(self._sayings, list(self._live)),
+            "subscriptions": self._packed([self._asked[id] for id in self._questions]),
+            "publications": self._packed([self._sayings[id] for id in self._live]),
+            "retracted": self._packed([origin for _, origin in self._retracted]),
             "delivered": pa.table(
                 {
                     "subscription": pa.array([d[0] for d in delivered], self._id_type("subscriptions id")),
@@ -209,17 +229,20 @@ class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[Subscripti
         }
 
     @staticmethod
-    def _packed(origin: dict[Id, tuple[Any, int]], ids: list[Id]) -> pa.Table:
-        tables = [pack(take(rows, np.array([i]))) for rows, i in (origin[id] for id in ids)]
+    def _packed(origins: list[tuple[Any, int]]) -> pa.Table:
+        tables = [pack(take(rows, np.array([i]))) for rows, i in origins]
         return pa.concat_tables(tables) if tables else pa.table({})
 
     def _load(self, tables: dict[str, pa.Table]) -> None:
         self.horizon = Horizon(**tables["horizon"].to_pylist()[0])
         if len(tables["publications"]):
             rows = unpack(self.publications, tables["publications"])
-            for i, (id, ts) in enumerate(zip(rows.ids.to_pylist(), rows.ts.tolist(), strict=True)):
-                self._live[id] = Said(id, ts, self._content(rows, i))
-                self._sayings[id] = (rows, i)
+            for i, said in enumerate(self._said(rows)):
+                self._live[said.id], self._sayings[said.id] = said, (rows, i)
+        # Snapshots of earlier versions have no such table.
+        if len(tables.get("retracted", ())):
+            rows = unpack(self.publications, tables["retracted"])
+            self._retracted = [(said._replace(retracted=True), (rows, i)) for i, said in enumerate(self._said(rows))]
         if len(tables["subscriptions"]):
             asked = unpack(self.subscriptions, tables["subscriptions"])
             for i, id in enumerate(asked.ids.to_pylist()):
@@ -228,6 +251,10 @@ class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[Subscripti
                 self._answers[id] = Answer(self._best(self._questions[id]))
         for row in tables["delivered"].to_pylist():
             self._answers[row["subscription"]].delivered.add(row["publication"])
+
+    def _said(self, rows: PublicationsT) -> list[Said]:
+        times = zip(rows.ids.to_pylist(), rows.ts.tolist(), strict=True)
+        return [Said(id, ts, self._content(rows, i)) for i, (id, ts) in enumerate(times)]
 
     def _changes(self, rows: list[dict[str, Any]]) -> pa.Table:
         return change_table(rows, self._id_type("subscriptions id"), self._id_type("publications id"))

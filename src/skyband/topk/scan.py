@@ -9,8 +9,9 @@ from skyband.kernels.heap import make_heap
 from skyband.kernels.room import pauses, stops
 from skyband.kernels.slots import BLOCK
 from skyband.topk.delivery_memory import DeliveryMemory
+from skyband.topk.earlier_deliveries import EarlierDeliveries
 from skyband.topk.kernels.buffer import Stamps, check_row
-from skyband.topk.kernels.scan import RUN, TILE, Scratch, Steps, SubscriberRows, fill, refresh_oldest, scan
+from skyband.topk.kernels.scan import RUN, TILE, Scratch, Steps, SubscriberRows, fill, mend, refresh_oldest, scan
 from skyband.topk.questions import NewQuestions, QuestionStore, signs
 from skyband.topk.roster import Deliveries
 from skyband.topk.scan_rows import DEFAULT_RESERVE, ScanRows, check_reserve
@@ -28,14 +29,14 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
         super().__init__(*args, **options)
         self._rows: ScanRows = ScanRows(check_reserve(reserve))
         self._question_store = QuestionStore(self._rows.roster)
-        self._change_log: DeliveryMemory = DeliveryMemory(self._rows)
+        self._change_log: DeliveryMemory = DeliveryMemory(self._rows, earlier=EarlierDeliveries())
         self._scratch = Scratch(
             said=np.zeros(1),
             tile=np.zeros((TILE, BLOCK)),
             run=np.zeros(RUN),
             dirty=np.zeros(BLOCK, np.bool_),
             heap=make_heap(64),
-            counts=np.zeros(2, np.int64),
+            counts=np.zeros(3, np.int64),
             wanted=np.zeros(2, np.int64),
         )
 
@@ -68,6 +69,17 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
 
         for _ in stops(fill_from, len(slots)):
             self._change_log.reserve(*self._scratch.wanted.tolist())
+        self._count_work()
+
+    def _mend(self, indices: Int64s) -> None:
+        published, step, slots = self._opened().published, self._one_step(), np.flatnonzero(self._roster.slots.used)
+
+        def mend_from(done: int) -> int:
+            return mend(slots, done, self._subscribers, published, step, self._scratch, self._change_log.told)
+
+        for _ in stops(mend_from, len(slots)):
+            self._change_log.reserve(*self._scratch.wanted.tolist())
+        self._counters["mended"] += int(self._scratch.counts[2])
         self._count_work()
 
     def _take_steps(self, steps: Steps, in_order: bool) -> None:
@@ -107,6 +119,7 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
     def check(self) -> None:
         """Assert the invariants of every structure."""
         self._rows.check()
+        self._earlier.check()
         if self._store is not None:
             self._store.check()
             for slot in self._roster.in_turn():

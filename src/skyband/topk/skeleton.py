@@ -15,8 +15,10 @@ from skyband.contract import Engine, Horizon, pack, take, unpack
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.heap import make_heap
 from skyband.kernels.idmap import IdMap
+from skyband.kernels.ragged import places_of
 from skyband.table import change_schema, ranking_schema, staircase_schema
 from skyband.topk.change_log import ChangeLog, Members
+from skyband.topk.earlier_deliveries import EarlierDeliveries
 from skyband.topk.kernels.gate import FOR_EVER, CandidateRows, Stairs, read_gates, read_stairs
 from skyband.topk.kernels.scan import COUNT, TIME, Steps
 from skyband.topk.questions import NewQuestions, QuestionStore
@@ -92,6 +94,10 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         """Let slots ask for k, and tell what that changes."""
 
     @abstractmethod
+    def _mend(self, indices: Int64s) -> None:
+        """Take these publications, which were retracted just now, out of the rows that hold them, and tell."""
+
+    @abstractmethod
     def _take_steps(self, steps: Steps, in_order: bool) -> None:
         """Take the subscriptions through the steps: arrivals, expiries, and the changes that follow from them.
 
@@ -110,6 +116,11 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         return self._rows.roster
 
     @property
+    def _earlier(self) -> EarlierDeliveries:
+        assert self._change_log.earlier is not None
+        return self._change_log.earlier
+
+    @property
     def n_subscriptions(self) -> int:
         return self._roster.ids.size
 
@@ -118,6 +129,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             "rows": self._rows.n_bytes + self._question_store.n_bytes,
             "questions": sum(array.nbytes for array in self._question_store.questions),
             "publications": 0 if self._store is None else self._store.n_bytes,
+            "deliveries": self._earlier.n_bytes,
         }
 
     def _registered(self, ids: pa.Array) -> Bools:
@@ -152,6 +164,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._change_log.leave(slots)
         changes = self._table(self._one_step().now)
         self._give_up(slots)
+        self._sift()
         return changes
 
     def _give_up(self, slots: Int64s) -> None:
@@ -161,8 +174,23 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _resize(self, ids: pa.Array, k: int) -> pa.Table:
         slots = self._roster.ids.find(ids)
         if len(slots):
+            self._earlier.forget(self._roster.turn[slots])
+            self._note_members(slots)
             self._renew(slots, k)
         return self._table(self._one_step().now)
+
+    def _retract(self, ids: pa.Array) -> pa.Table:
+        if not len(ids):
+            return self._table(self._one_step().now)
+        store = self._opened()
+        indices = store.ids.find(ids)
+        self._earlier.recall()
+        store.retract(indices)
+        if self.n_subscriptions:
+            self._mend(indices)
+        changes = self._table(self._one_step().now)
+        store.release(indices)
+        return changes
 
     def _publish(self, rows: PublicationsT) -> pa.Table:
         if not len(rows.ids):
@@ -222,9 +250,9 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._take_steps(steps, in_order)
         return steps.now
 
-    def _append(self, arrivals: Arrivals) -> bool:
+    def _append(self, arrivals: Arrivals, retracted: Bools | None = None) -> bool:
         """Put arrivals into the store; returns whether stamps given out before have moved."""
-        return self._opened().append(arrivals)
+        return self._opened().append(arrivals, retracted)
 
     def _in_order(self, rows: PublicationsT, n: int) -> bool:
         """Whether each row is more recent than all before it; ties in time count as out of order, to be cheap."""
@@ -250,6 +278,13 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._store.forget(self.now, self.horizon)
         if self._store.head > before:
             self._forgotten(before, self._store.head)
+        self._sift()
+
+    def _sift(self) -> None:
+        """Now and then, let go of the deliveries of what is forgotten and to who is gone."""
+        if self._store is not None and self._earlier.is_due:
+            turns = self._roster.turn[np.flatnonzero(self._roster.slots.used)]
+            self._earlier.sift(self._store.base + self._store.head, turns)
 
     def _forgotten(self, lo: int, hi: int) -> None:  # an engine that keeps nothing of its own has nothing to do
         """The store forgets the publications lo to hi, its first; their contents can still be read."""
@@ -313,23 +348,31 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         slots, indices = self._roster.in_turn(), self._store.indices()
         row_of = np.zeros(self._roster.slots.n_slots, np.int64)
         row_of[slots] = np.arange(len(slots))
-        delivered = self._delivered(slots)
+
+        def placed(deliveries: Deliveries) -> pa.Table:
+            places = np.searchsorted(indices, deliveries.item - base)
+            return pa.table({"subscription": row_of[deliveries.slot], "publication": places})
+
+        base = self._store.base
         return {
             "horizon": horizon,
             "subscriptions": pack(self._subscriptions_of(slots)) if len(slots) else pa.table({}),
             "publications": pack(self._publications_of(indices)) if len(indices) else pa.table({}),
-            "delivered": pa.table(
-                {
-                    "subscription": row_of[delivered.slot],
-                    "publication": np.searchsorted(indices, delivered.item - self._store.base),
-                }
-            ),
+            "delivered": placed(self._delivered(slots)),
+            "earlier": placed(self._delivered_earlier(slots, indices)),
+            "retracted": pa.table({"publication": np.flatnonzero(self._store.is_retracted(indices))}),
         }
+
+    def _delivered_earlier(self, slots: Int64s, indices: Int64s) -> Deliveries:
+        """All that was delivered to these slots, who are in turn, and has a place among these publications."""
+        turns, (turn, item) = self._roster.turn[slots], self._earlier.pairs()
+        known = np.isin(turn, turns) & np.isin(item, indices + self._opened().base)
+        return Deliveries(slots[np.searchsorted(turns, turn[known])], item[known])
 
     def _load(self, tables: dict[str, pa.Table]) -> None:
         slots = np.zeros(0, np.int64)
         if len(tables.get("publications", ())):
-            self._append(self._arrivals(unpack(self.publications, tables["publications"])))
+            self._load_publications(unpack(self.publications, tables["publications"]), tables.get("retracted"))
         if len(tables.get("subscriptions", ())):
             slots = self._add(unpack(self.subscriptions, tables["subscriptions"]))
             self._refill(slots, tables)
@@ -337,6 +380,31 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         if len(tables.get("delivered", ())):
             row, item = (tables["delivered"][name].to_numpy() for name in ("subscription", "publication"))
             self._remember(Deliveries(slots[row], item))
+        if len(slots):
+            self._load_earlier(slots, tables.get("earlier"))
+
+    def _load_publications(self, rows: PublicationsT, retracted: pa.Table | None) -> None:
+        """Store the publications of a snapshot; those of earlier versions do not tell of any that were retracted."""
+        gone = np.zeros(len(rows.ts), np.bool_)
+        if retracted is not None:
+            gone[retracted["publication"].to_numpy()] = True
+        self._append(self._arrivals(rows), gone if gone.any() else None)
+        if gone.any():
+            self._earlier.recall()
+
+    def _load_earlier(self, slots: Int64s, earlier: pa.Table | None) -> None:
+        """Note what was delivered before a snapshot; those of earlier versions tell of tops alone."""
+        if earlier is None:
+            self._note_members(slots)
+        else:
+            row, item = (earlier[name].to_numpy() for name in ("subscription", "publication"))
+            self._earlier.take(self._roster.turn[slots[row]], item)
+
+    def _note_members(self, slots: Int64s) -> None:
+        """Note the tops of these slots as delivered."""
+        pool = self._rows.pool(slots)
+        n = np.minimum(pool.n, self._rows.ks(slots))
+        self._earlier.take(np.repeat(self._roster.turn[slots], n), pool.item[places_of(pool.start, n)])
 
     def _refill(self, slots: Int64s, tables: dict[str, pa.Table]) -> None:
         """Fill the rows of restored slots, and tell nobody."""

@@ -4,6 +4,10 @@ A publication has a number (`base` + its index, never reused) and a *stamp*: its
 from the first publication ever. Stamps of live publications are consecutive, so the last n are those with the n largest
 stamps, and what any window forgets is always a beginning of the timeline. A publication that arrives out of order takes
 its place and moves the stamps behind it by one.
+
+A publication that is retracted keeps its place in the timeline, and so in every window that counts publications, until
+it is forgotten like all others. Its stamp is written less RETRACTED, which is below every floor, so no search finds it;
+its id is free for another publication, which is the more recent one if both have the same ts.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,7 +22,7 @@ from skyband.contract import FARTHEST, Horizon
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.growth import grown, grown_all
 from skyband.kernels.idmap import IdMap
-from skyband.topk.kernels.scan import Live, Published
+from skyband.topk.kernels.scan import RETRACTED, Live, Published
 from skyband.topk.kernels.score import Contents
 
 # Wider windows hold everything, since times lie within ±FARTHEST; and this much more than a time fits 64 bits.
@@ -72,6 +76,8 @@ class Store:
         self._first = 0
         self._last = 0
         self._origin = 0
+        # The ids of retracted publications, by number.
+        self._retracted: dict[int, object] = {}
 
     @property
     def size(self) -> int:
@@ -93,7 +99,7 @@ class Store:
         if not self.size:
             return None
         index = self._timeline[self._last - 1 : self._last] - self.base
-        return int(self.ts[index[0]]), self.ids.ids(index)[0].as_py()
+        return int(self.ts[index[0]]), self.ids_of(index)[0].as_py()
 
     @property
     def latest_ts(self) -> int | None:
@@ -124,12 +130,29 @@ class Store:
             self.contents = self.contents._replace(sphere=sphere)
 
     def indices(self) -> Int64s:
-        """The indices of the live publications, in order of arrival."""
-        return self.head + np.flatnonzero(self.stamp[self.head : self.tail] >= self.floor)
+        """The indices of the publications that have a place, the retracted ones among them, in order of arrival."""
+        return self.head + np.flatnonzero(_places(self.stamp[self.head : self.tail]) >= self.floor)
+
+    def is_retracted(self, indices: Int64s) -> Bools:
+        """Which of these publications were retracted."""
+        retracted: Bools = self.stamp[indices] < 0
+        return retracted
+
+    def ids_of(self, indices: Int64s) -> pa.Array:
+        """The ids of publications that have a place, the retracted ones among them."""
+        retracted = self.is_retracted(indices)
+        if not retracted.any():
+            return self.ids.ids(indices)
+        gone = pa.array([self._retracted[number] for number in (indices[retracted] + self.base).tolist()])
+        if retracted.all():
+            return gone
+        order = np.argsort(np.concatenate([np.flatnonzero(~retracted), np.flatnonzero(retracted)]))
+        return pa.concat_arrays([self.ids.ids(indices[~retracted]), gone]).take(pa.array(order))
 
     def between(self, first: int, end: int) -> Int64s:
         """The indices of the live publications with these stamps, from the oldest to the most recent."""
-        return self._timeline[first - self._origin : end - self._origin] - self.base
+        indices = self._timeline[first - self._origin : end - self._origin] - self.base
+        return indices[~self.is_retracted(indices)] if self._retracted else indices
 
     def _ts_at(self, place: int) -> int:
         return int(self.ts[self._timeline[place] - self.base])
@@ -141,7 +164,7 @@ class Store:
     def n_newer(self, ts: int, id: object) -> int:
         """How many live publications are more recent than (ts, id)."""
         lo, hi = self._place(ts, after=False), self._place(ts, after=True)
-        tied = self.ids.ids(self._timeline[lo:hi] - self.base).to_pylist()
+        tied = self.ids_of(self._timeline[lo:hi] - self.base).to_pylist()
         return int(self._last - hi + sum(other > id for other in tied))
 
     def follow(self, ts: Int64s, ids: pa.Array, rank: Int64s) -> Bools:
@@ -168,14 +191,21 @@ class Store:
                 late[i] = n_newer >= horizon.n
         return late
 
-    def append(self, rows: Arrivals) -> bool:
-        """Add publications; returns whether stamps given out before have moved."""
+    def append(self, rows: Arrivals, retracted: Bools | None = None) -> bool:
+        """Add publications, of which some may have been retracted; returns whether stamps given out before moved."""
         n = len(rows.ts)
         if n == 0:
             return False
         self._reserve(n, len(rows.terms))
         index = np.arange(self.tail, self.tail + n, dtype=np.int64)
-        self.ids.add(rows.ids, index)
+        self.stamp[index] = 0
+        if retracted is None:
+            self.ids.add(rows.ids, index)
+        else:
+            self.ids.add(rows.ids.filter(pa.array(~retracted)), index[~retracted])
+            self.stamp[index[retracted]] = -RETRACTED
+            gone = rows.ids.filter(pa.array(retracted)).to_pylist()
+            self._retracted |= zip((index[retracted] + self.base).tolist(), gone, strict=True)
         self.ts[index] = rows.ts
         self._write(rows, index)
         self.tail += n
@@ -203,13 +233,25 @@ class Store:
         behind = self._timeline[place : self._last].copy()
         ids: pa.Array = rows.ids
         if len(behind):
-            ids = pa.concat_arrays([self.ids.ids(behind - self.base), ids])
+            ids = pa.concat_arrays([self.ids_of(behind - self.base), ids])
         every = np.concatenate([behind, numbers])
+        # Stable, so that what takes the id of a retracted publication, at the same ts, is the more recent one.
         every = every[by_recency(self.ts[every - self.base], ids)]
         self._last = place + len(every)
         self._timeline[place : self._last] = every
-        self.stamp[every - self.base] = self._origin + np.arange(place, self._last)
+        stamps = self._origin + np.arange(place, self._last)
+        self.stamp[every - self.base] = stamps - RETRACTED * self.is_retracted(every - self.base)
         return not np.array_equal(every[: len(behind)], behind)
+
+    def retract(self, indices: Int64s) -> None:
+        """Let no search find these live publications any more; their ids are theirs until `release`."""
+        self.stamp[indices] -= RETRACTED
+
+    def release(self, indices: Int64s) -> None:
+        """Let others have the ids of these publications, which were retracted just now."""
+        ids = self.ids.ids(indices).to_pylist()
+        self._retracted |= zip((indices + self.base).tolist(), ids, strict=True)
+        self.ids.remove(indices)
 
     def forget(self, now: int, horizon: Horizon) -> None:
         """Drop what lies outside of the horizon."""
@@ -219,9 +261,12 @@ class Store:
         recent = max(self._first, self._last - horizon.n)
         first = min(young, recent)
         if first > self._first:
-            self.ids.remove(self._timeline[self._first : first] - self.base)
+            gone = self._timeline[self._first : first]
+            self.ids.remove(gone[~self.is_retracted(gone - self.base)] - self.base)
+            for number in gone.tolist() if self._retracted else ():
+                self._retracted.pop(number, None)
             self._first = first
-            alive = self.stamp[self.head : self.tail] >= self.floor
+            alive = _places(self.stamp[self.head : self.tail]) >= self.floor
             self.head = self.head + int(np.argmax(alive)) if alive.any() else self.tail
 
     def _reserve(self, n: int, n_terms: int) -> None:
@@ -263,7 +308,15 @@ class Store:
         """Assert the invariants."""
         live = self._timeline[self._first : self._last] - self.base
         assert np.array_equal(np.sort(live), self.indices())
-        assert np.array_equal(self.stamp[live], np.arange(self.floor, self.stamps_end))
-        keys = list(zip(self.ts[live].tolist(), self.ids.ids(live).to_pylist(), strict=True))
+        assert np.array_equal(_places(self.stamp[live]), np.arange(self.floor, self.stamps_end))
+        retracted = self.is_retracted(live)
+        assert set((live[retracted] + self.base).tolist()) == set(self._retracted)
+        keys = list(zip(self.ts[live].tolist(), self.ids_of(live).to_pylist(), (~retracted).tolist(), strict=True))
         assert keys == sorted(keys)
+        assert self.ids.size == len(live) - len(self._retracted)
         self.ids.check()
+
+
+def _places(stamps: Int64s) -> Int64s:
+    """The places in the timeline that belong to stamps, of retracted publications too."""
+    return stamps & (RETRACTED - 1)

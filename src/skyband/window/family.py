@@ -11,6 +11,7 @@ FAMILY = Family(
     parse_subscriptions=rows.parse_subscriptions,
     signs=(frozenset({"point"}), frozenset({"score"})),
     has_windows=True,
+    has_retractions=True,
     has_dims=True,
     order=0,
 )

@@ -75,4 +75,4 @@ class Points(Continuous[Subscriptions, Publications]):
     def _publications_of(self, indices: Int64s) -> Publications:
         store = self._opened()
         points = np.ascontiguousarray(store.contents.point[:, indices].T)
-        return Publications(store.ids.ids(indices), store.ts[indices], points)
+        return Publications(store.ids_of(indices), store.ts[indices], points)

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from skyband.kernels.array import Bools, Floats, Int8s, Int64s
 from skyband.table.identity import unique_ids
-from skyband.table.instant import instants
+from skyband.table.operation import published
 from skyband.table.scalar import filled, null_mask, texts
 from skyband.table.settings import Settings, Windows
 from skyband.table.sieve import Parsed, Sieve, any_of
@@ -61,8 +61,7 @@ def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publicatio
     """The publications of a table with the columns of `PUBLICATIONS`."""
     sieve = Sieve(table, "window publications")
     sieve.require("id", "ts", "point")
-    ids = unique_ids(sieve)
-    ts = instants(sieve)
+    ids, ts = published(sieve)
     points = vectors(sieve, "point")
     sieve.reject(points.null, "point", "point must not be null")
     _usable(sieve, "point", points)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from skyband.cli.output import Cell, Output, output_options
-from skyband.cli.pipeline.figure import COUNTED, replication, show_replication
+from skyband.cli.pipeline.figure import counts_of, replication, show_replication, show_retracted
 from skyband.cli.pipeline.place import CONFIG, ending_spark, need_spark, read_config
 
 
@@ -38,7 +38,7 @@ def command(output: Output, config_file: Path, batch: int) -> None:
     with output.progress("publishing") as progress, ending_spark():
         told = backfill(config, batch=batch, progress=progress)
     router = told["parts"]["router"]
-    counts = {name: router[name] if name in router else told[name] for name in COUNTED}
+    counts = counts_of(told)
     summary = {
         "batches": told["batches"],
         "seconds": told["seconds"],
@@ -64,6 +64,7 @@ def _lines(summary: dict[str, Any]) -> list[tuple[str, Cell]]:
         ("changes", f"{summary['changes']:,}"),
         ("replication", show_replication(summary["replication"])),
         ("late publications", f"{summary['late']:,}"),
+        *show_retracted(summary),
         ("dead letters", f"{summary['dead']:,}"),
         ("state", str(summary["state"])),
     ]

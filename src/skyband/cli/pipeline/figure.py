@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from skyband.pipeline.state.folder import Commit
 
 # What adds up from batch to batch.
-COUNTED = ("commands", "publications", "changes", "copies", "late", "dead")
+COUNTED = ("commands", "publications", "changes", "copies", "late", "retracted", "retracted_late", "dead")
 
 
 def figures_of(commit: "Commit") -> dict[str, Any]:
     """The figures of a committed batch."""
     report, router = commit.report, commit.report["parts"]["router"]
-    counts = {name: router[name] if name in router else report[name] for name in COUNTED}
+    counts = counts_of(report)
     return {
         "batch": commit.batch,
         "at": report["at"],
@@ -25,6 +25,12 @@ def figures_of(commit: "Commit") -> dict[str, Any]:
         "now": router["now"],
         "zones": zones_of(commit),
     }
+
+
+def counts_of(report: dict[str, Any]) -> dict[str, int]:
+    """What adds up, from the report of a batch; one of an earlier version does not know of retractions."""
+    router = report["parts"]["router"]
+    return {name: router[name] if name in router else report.get(name, 0) for name in COUNTED}
 
 
 def zones_of(commit: "Commit") -> list[dict[str, Any]]:
@@ -63,3 +69,9 @@ def replication(counts: dict[str, Any]) -> float | None:
 def show_replication(value: float | None) -> str:
     """Zones per publication, for people."""
     return "-" if value is None else f"{value:.2f} zones a publication"
+
+
+def show_retracted(counts: dict[str, Any], since: str = "") -> list[tuple[str, str]]:
+    """What was withdrawn, for people; nothing where nobody tried."""
+    n, n_late = counts["retracted"], counts["retracted_late"]
+    return [("retracted", f"{n:,}{since}, and {n_late:,} that were not live")] if n or n_late else []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skyband.cli.output import Cell, Output
-from skyband.cli.pipeline.figure import figures_of, show_replication, totals_of, with_batch
+from skyband.cli.pipeline.figure import figures_of, show_replication, show_retracted, totals_of, with_batch
 from skyband.cli.pipeline.place import CONFIG, ending_spark, need_spark, read_config
 from skyband.cli.pipeline.view import View, open_view, print_object
 from skyband.cli.request import Requests
@@ -143,6 +143,7 @@ def _lines(summary: dict[str, Any]) -> list[tuple[str, Cell]]:
         ("changes", f"{summary['changes']:,}"),
         ("replication", show_replication(summary["replication"])),
         ("late publications", f"{summary['late']:,}"),
+        *show_retracted(summary),
         ("dead letters", f"{summary['dead']:,}"),
         ("state", str(summary["state"])),
     ]

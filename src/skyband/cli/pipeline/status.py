@@ -9,7 +9,7 @@ import click
 
 from skyband.cli.output import Cell, Output, output_options
 from skyband.cli.pipeline.dead_letter import dead_files, dead_letters
-from skyband.cli.pipeline.figure import figures_of, show_replication, totals_of
+from skyband.cli.pipeline.figure import figures_of, show_replication, show_retracted, totals_of
 from skyband.cli.pipeline.place import PLACE, Place, find_state
 from skyband.cli.pipeline.view import counted
 from skyband.cli.value import show_instant
@@ -156,6 +156,7 @@ def _lines(status: dict[str, Any]) -> list[tuple[str, Cell]]:
         ("changes", f"{recent['changes']:,} {since}"),
         ("replication", show_replication(recent["replication"])),
         ("late publications", f"{recent['late']:,} {since}"),
+        *show_retracted(recent, f" {since}"),
         ("dead letters", f"{status['dead']['rows']:,} in all"),
         ("log", f"{status['log_bytes']:,} bytes"),
         ("delivered", f"batch {status['delivered']}" if undelivered is None else f"batch {undelivered} is not yet"),

@@ -89,6 +89,7 @@ def told(figures: Figures) -> str:
         *([] if copies is None else [f"{copies:.2f} zones each"]),
         *([counted(figures["dead"], "dead letter")] if figures["dead"] else []),
         *([f"{figures['late']:,} late"] if figures["late"] else []),
+        *([f"{figures['retracted']:,} retracted"] if figures["retracted"] else []),
     ]
     return ", ".join(parts)
 

@@ -2,7 +2,8 @@
 
 A publication is kept back from a zone whose interest rules it out. Should that interest widen while the publication is
 live, because of a new subscription for example, the zone gets it then. The ledger holds what was kept back, refuses an
-id that is live already, and counts what came too late, as one engine over all subscriptions would.
+id that is live already, counts what came too late, and forgets what is withdrawn, as one engine over all subscriptions
+would.
 """
 
 import heapq
@@ -55,8 +56,14 @@ class Ledger(Protocol):
     def hand_over(self, places: Int64s, zone: int) -> None:
         """Note that these rows of `held` are sent to a zone after all."""
 
-    def mark(self, event: dict[str, Any], zone: int) -> None:
-        """Note that a zone was given something that had been kept back."""
+    def mark(self, said: pa.Array, zones: Int64s) -> None:
+        """Note that each of these, which had been kept back, was given to its zone."""
+
+    def holders(self, ids: pa.Array) -> Bools:
+        """By id and zone, whether the zone may have a live publication of that id; false for all where none is live."""
+
+    def retract(self, ids: pa.Array) -> Bools:
+        """Withdraw publications, which nobody is given from now on; which of them were live."""
 
     def save(self) -> dict[str, pa.Table]:
         """The ledger as tables by name."""
@@ -73,8 +80,13 @@ class LiveLedger:
         self._n_zones = n_zones
         self._said_type = said_type
         self._now: int | None = None
-        self._live: set[Id] = set()
-        self._oldest: list[tuple[int, Id]] = []
+        # The number of the publication that has the id now: an id that was withdrawn may be used again.
+        self._live: dict[Id, int] = {}
+        # Withdrawn publications keep their places among the last ones.
+        self._oldest: list[tuple[int, Id, int]] = []
+        self._n_recorded = 0
+        # Whether a zone may have what the ledger says it has not got, as in states of versions up to 0.1.0.
+        self._in_doubt = False
         self._held = Held(pa.array([], said_type), np.empty(0, np.int64), np.empty((0, n_zones), np.bool_))
 
     def pass_time(self, now: int | None) -> None:
@@ -103,9 +115,11 @@ class LiveLedger:
         """Remember, and forget what no window reaches any more."""
         self._now = now
         ids, ts = said.field("id").to_pylist(), np.asarray(said.field("ts"))
-        self._live.update(ids)
+        numbers = range(self._n_recorded, self._n_recorded + len(ids))
+        self._n_recorded += len(ids)
+        self._live.update(zip(ids, numbers, strict=True))
         if self._window.kind != WindowKind.UNBOUNDED:
-            for entry in zip(ts.tolist(), ids, strict=True):
+            for entry in zip(ts.tolist(), ids, numbers, strict=True):
                 heapq.heappush(self._oldest, entry)
         self._forget()
         waiting = np.flatnonzero(~sent.all(axis=1))
@@ -120,7 +134,9 @@ class LiveLedger:
             if window.kind == WindowKind.COUNT
             else self._now is not None and self._oldest[0][0] <= self._now - window.size
         ):
-            self._live.discard(heapq.heappop(self._oldest)[1])
+            _, id, number = heapq.heappop(self._oldest)
+            if self._live.get(id) == number:
+                del self._live[id]
 
     def _keep(self, held: Held) -> None:
         """Drop what is over, or what everybody has, once it is a good part of the whole."""
@@ -146,27 +162,63 @@ class LiveLedger:
         """Note that these rows of `held` are sent to a zone after all."""
         self._held.sent[places, zone] = True
 
-    def mark(self, event: dict[str, Any], zone: int) -> None:
-        """Nothing is noted: a publication that a zone is given twice is the same to it."""
+    def mark(self, said: pa.Array, zones: Int64s) -> None:
+        """Note that each of these was given to its zone; one that is over is not there any more."""
+        places = _places_in(self.held().rows.field("id"), said.field("id"))
+        there = places >= 0
+        self._held.sent[places[there], zones[there]] = True
+
+    def holders(self, ids: pa.Array) -> Bools:
+        """Who was sent it, of what is held; everybody has what is live and not held."""
+        found = np.ones((len(ids), self._n_zones), np.bool_)
+        places = _places_in(self.held().rows.field("id"), ids)
+        if not self._in_doubt:
+            found[places >= 0] = self._held.sent[places[places >= 0]]
+        return found & np.array([id in self._live for id in ids.to_pylist()], np.bool_)[:, None]
+
+    def retract(self, ids: pa.Array) -> Bools:
+        """Free the ids and drop what is held of them; of an id that occurs twice the first counts."""
+        were_live = np.array([self._live.pop(id, None) is not None for id in ids.to_pylist()], np.bool_)
+        left = np.flatnonzero(_places_in(ids, self._held.rows.field("id")) < 0)
+        if len(left) < len(self._held.ts):
+            held = self._held
+            self._held = Held(held.rows.take(pa.array(left)), held.ts[left], held.sent[left])
+        return were_live
 
     def save(self) -> dict[str, pa.Table]:
-        """Live ids with their times where there is a window, and what is held."""
+        """Live ids with their times where there is a window, withdrawn ones that keep a place, and what is held."""
         windowed = self._window.kind != WindowKind.UNBOUNDED
-        ids = [id for _, id in self._oldest] if windowed else list(self._live)
-        times = [ts for ts, _ in self._oldest] if windowed else [0] * len(ids)
-        live = pa.table({"id": pa.array(ids, self._said_type.field("id").type), "ts": pa.array(times, pa.int64())})
-        now = pa.table({"now": pa.array([self._now], pa.int64())})
-        return {"live": live, "held": _held_table(self._held), "time": now}
+        entries = sorted(self._oldest) if windowed else [(0, id, number) for id, number in self._live.items()]
+        live = pa.table(
+            {
+                "id": pa.array([id for _, id, _ in entries], self._said_type.field("id").type),
+                "ts": pa.array([ts for ts, _, _ in entries], pa.int64()),
+                "retracted": pa.array([self._live.get(id) != number for _, id, number in entries], pa.bool_()),
+            }
+        )
+        clock = {"now": pa.array([self._now], pa.int64()), "in_doubt": pa.array([self._in_doubt])}
+        return {"live": live, "held": _held_table(self._held), "time": pa.table(clock)}
 
     def load(self, tables: dict[str, pa.Table]) -> None:
         """Take on what `save` returned."""
-        self._now = tables["time"]["now"][0].as_py()
-        ids, times = tables["live"]["id"].to_pylist(), tables["live"]["ts"].to_pylist()
-        self._live = set(ids)
+        clock, live = tables["time"].to_pylist()[0], tables["live"].to_pydict()
+        self._now = clock["now"]
+        ids, times, self._n_recorded = live["id"], live["ts"], len(live["id"])
+        retracted = live.get("retracted", [False] * len(ids))
+        self._live = {id: number for number, id in enumerate(ids) if not retracted[number]}
         if self._window.kind != WindowKind.UNBOUNDED:
-            self._oldest = list(zip(times, ids, strict=True))
+            self._oldest = list(zip(times, ids, range(len(ids)), strict=True))
             heapq.heapify(self._oldest)
         self._held = _held_of(tables["held"], self._said_type, self._n_zones)
+        self._in_doubt = bool(clock.get("in_doubt", len(self._held.ts)))
+
+
+def _places_in(known: pa.Array, ids: pa.Array) -> Int64s:
+    """Where each id is among those that are known, -1 where it is not."""
+    if not len(known) or not len(ids):
+        return np.full(len(ids), -1, np.int64)
+    found: Int64s = pc.fill_null(pc.index_in(ids, value_set=known), -1).to_numpy(zero_copy_only=False)
+    return found
 
 
 def _held_table(held: Held) -> pa.Table:
@@ -261,10 +313,19 @@ class ObjectLedger:
             thing = self._things[name]
             self._things[name] = thing._replace(zones=thing.zones | 1 << zone)
 
-    def mark(self, event: dict[str, Any], zone: int) -> None:
-        """The zone knows of the object from now on."""
-        thing = self._things[event["object"]]
-        self._things[event["object"]] = thing._replace(zones=thing.zones | 1 << zone)
+    def mark(self, said: pa.Array, zones: Int64s) -> None:
+        """The zones know of the objects from now on."""
+        for name, zone in zip(said.field("object").to_pylist(), zones.tolist(), strict=True):
+            thing = self._things[name]
+            self._things[name] = thing._replace(zones=thing.zones | 1 << zone)
+
+    def holders(self, ids: pa.Array) -> Bools:
+        """Nobody: events are not withdrawn."""
+        return np.zeros((len(ids), self._n_zones), np.bool_)
+
+    def retract(self, ids: pa.Array) -> Bools:
+        """Nothing is withdrawn."""
+        return np.zeros(len(ids), np.bool_)
 
     def save(self) -> dict[str, pa.Table]:
         """One row an object, deleted ones included."""
@@ -319,8 +380,16 @@ class NoLedger:
     def hand_over(self, places: Int64s, zone: int) -> None:
         """There is nothing to hand over."""
 
-    def mark(self, event: dict[str, Any], zone: int) -> None:
+    def mark(self, said: pa.Array, zones: Int64s) -> None:
         """There is nothing to note."""
+
+    def holders(self, ids: pa.Array) -> Bools:
+        """Nobody keeps events."""
+        return np.zeros((len(ids), self._nothing.sent.shape[1]), np.bool_)
+
+    def retract(self, ids: pa.Array) -> Bools:
+        """Nothing is withdrawn."""
+        return np.zeros(len(ids), np.bool_)
 
     def save(self) -> dict[str, pa.Table]:
         """Nothing."""

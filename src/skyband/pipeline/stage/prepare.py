@@ -12,10 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.contract import FARTHEST
 from skyband.contract.family import FAMILIES, Parse
 from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.ragged import ranks_of
 from skyband.pipeline.source.typed_rows import FORM, PARCEL, from_parcel
+from skyband.pipeline.stage.step import PUBLISH, RETRACT
 from skyband.pipeline.state.spec import OPS, RAW, Shape
 from skyband.table import Settings, WindowKind
 from skyband.table.cell import marked
@@ -26,6 +28,7 @@ from skyband.table.text_file import Reading, read_ndjson, table_of_rows
 from skyband.table.typed import restated
 
 HALVED = "the line has half of a character, a surrogate without its other half"
+TOO_FAR = "lies beyond ±2**61 microseconds"
 WITH_NUL = "an id must not hold the character NUL, which databases cannot store"
 
 
@@ -145,16 +148,23 @@ def _read(values: pa.Array, form: str) -> Reading:
 
 
 def _published(table: pa.Table, places: Int64s, shape: Shape) -> Iterator[Good | Fault]:
-    parse = FAMILIES[shape.family].parse_publications
-    assert parse is not None
-    yield from _parsed(table, places, parse, shape.publications(), "publish", shape)
+    family = FAMILIES[shape.family]
+    assert family.parse_publications is not None
+    for op, rows, at in _by_op(table, places, PUBLISH):
+        if op != RETRACT:
+            # Whether there is such an op is for the family to say.
+            yield from _parsed(rows, at, family.parse_publications, shape.publications(), PUBLISH, shape)
+        elif family.has_retractions:
+            # Whatever else stands there does not matter.
+            rows = rows.select([name for name in rows.column_names if name in ("id", "ts", "op")])
+            yield from _parsed(rows, at, _parse_for(op, shape.family), shape.publications(), op, shape)
+        else:
+            why = f"op: publications of the family {shape.family} cannot be retracted"
+            yield from (Fault(int(place), why) for place in at)
 
 
 def _subscribed(table: pa.Table, places: Int64s, shape: Shape) -> Iterator[Good | Fault]:
-    ops = _ops(table)
-    for op in dict.fromkeys(ops):
-        chosen = np.array([i for i, its in enumerate(ops) if its == op], np.int64)
-        rows, at = table.take(pa.array(chosen)), places[chosen]
+    for op, rows, at in _by_op(table, places, "subscribe"):
         if op == "subscribe":
             parse = FAMILIES[shape.family].parse_subscriptions
             yield from _parsed(rows, at, parse, shape.subscriptions(), op, shape)
@@ -164,11 +174,16 @@ def _subscribed(table: pa.Table, places: Int64s, shape: Shape) -> Iterator[Good 
             yield from (Fault(int(place), f"op: {op!r} is not one of {', '.join(OPS)}") for place in at)
 
 
-def _ops(table: pa.Table) -> list[Any]:
+def _by_op(table: pa.Table, places: Int64s, usual: str) -> Iterator[tuple[str, pa.Table, Int64s]]:
+    """The rows that ask for the same, and their places; a row that does not say what it asks for asks for the usual."""
     if "op" not in table.column_names:
-        return ["subscribe"] * table.num_rows
+        yield usual, table, places
+        return
     values = Sieve(table, "rows").values("op")
-    return ["subscribe" if op is None else op if isinstance(op, str) else str(op) for op in values]
+    ops = [usual if op is None else op if isinstance(op, str) else str(op) for op in values]
+    for op in dict.fromkeys(ops):
+        chosen = np.array([i for i, its in enumerate(ops) if its == op], np.int64)
+        yield op, table.take(pa.array(chosen)), places[chosen]
 
 
 class _Request(NamedTuple):
@@ -179,14 +194,15 @@ class _Request(NamedTuple):
 
 def _parse_for(op: str, family: str) -> Parse:
     """A reader of commands, which ask for less than a whole subscription does."""
-    from skyband.table.instant import instants
+    from skyband.table.instant import instants, times
     from skyband.table.sieve import Parsed
     from skyband.table.subscription import ks
 
     def parse(table: pa.Table, settings: Settings) -> Parsed[Any]:
         sieve = Sieve(table, op)
-        if op == "advance":
-            instants(sieve)
+        if op in ("advance", RETRACT):
+            moments = instants(sieve) if op == "advance" else times(sieve, "ts").values
+            sieve.reject(np.abs(moments) > FARTHEST, "ts", TOO_FAR)
         if op == "resize":
             none = np.full(sieve.n_rows, not FAMILIES[family].has_k)
             sieve.reject(none, "op", f"subscriptions of the family {family} have no k of their own to change")
@@ -219,13 +235,13 @@ def _parsed(
             bad[with_nul] = True
             table = table.set_column(table.column_names.index(name), name, column)
     kept = np.flatnonzero(~bad)
-    for chosen in rounds(table["id"].combine_chunks(), kept, unique=op != "advance"):
+    for chosen in rounds(table["id"].combine_chunks(), kept, unique=op not in ("advance", RETRACT)):
         rows = table.take(pa.array(chosen))
         found = parse(rows, shape.settings)
         yield from (Fault(int(places[chosen[fault.row - 1]]), _why(fault)) for fault in found.rejects)
-        wide = _too_wide(found.rows, shape.settings) if op == "subscribe" else {}
-        yield from (Fault(int(places[chosen[found.kept[i]]]), why) for i, why in wide.items())
-        good = np.array([i for i in range(len(found.kept)) if i not in wide], np.int64)
+        beyond = _too_wide(found.rows, shape.settings) if op == "subscribe" else _too_far(found.rows)
+        yield from (Fault(int(places[chosen[found.kept[i]]]), why) for i, why in beyond.items())
+        good = np.array([i for i in range(len(found.kept)) if i not in beyond], np.int64)
         if len(good):
             whole = restated(rows.take(pa.array(found.kept)), found.rows, schema)
             yield Good(places[chosen[found.kept[good]]], op, whole.take(pa.array(good)))
@@ -302,6 +318,13 @@ def _too_wide(rows: Any, settings: Settings) -> dict[int, str]:
     }
 
 
+def _too_far(rows: Any) -> dict[int, str]:
+    """Publications at a time that no engine takes."""
+    if "ts" not in rows._fields:
+        return {}
+    return {int(i): f"ts: {TOO_FAR}" for i in np.flatnonzero(np.abs(rows.ts) > FARTHEST)}
+
+
 def _assembled(raw: pa.Table, good: list[Good], faults: list[Fault], shape: Shape) -> pa.Table:
     n = raw.num_rows
     schema = shape.prepared()
@@ -312,8 +335,9 @@ def _assembled(raw: pa.Table, good: list[Good], faults: list[Fault], shape: Shap
     for fault in faults:
         reasons[fault.place] = fault.reason
     bad = np.array([reason is not None for reason in reasons], np.bool_)
-    asked = _placed([part for part in good if part.op != "publish"], n, schema.field("asked").type)
-    said = _placed([part for part in good if part.op == "publish"], n, schema.field("said").type)
+    spoken = (PUBLISH, RETRACT)
+    asked = _placed([part for part in good if part.op not in spoken], n, schema.field("asked").type)
+    said = _placed([part for part in good if part.op in spoken], n, schema.field("said").type)
     texts = pc.if_else(pa.array(bad), raw["value"].combine_chunks(), pa.nulls(n, pa.string()))
     columns = [raw["noun"], raw["origin"], raw["offset"], pa.array(ops, pa.string()), asked, said]
     return pa.Table.from_arrays([*columns, texts, pa.array(reasons, pa.string())], schema=schema)

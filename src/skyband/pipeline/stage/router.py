@@ -2,18 +2,23 @@
 
 It knows every subscription by its id and zone, the interest of every zone, and the ledger of publications. Its state
 follows from the rows it sent out: it is rebuilt from their log, on the safe side where an interest was refreshed.
+
+A batch that withdraws publications is several steps: `docs/partitioning.md` tells who has to get what before.
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from skyband.contract.family import FAMILIES
 from skyband.kernels.array import Bools, Int64s
 from skyband.pipeline.stage.dead_letter import dead_letters
 from skyband.pipeline.stage.ledger import latest, open_ledger, unique_rows
 from skyband.pipeline.stage.prepare import rounds
+from skyband.pipeline.stage.step import HELD, PASS, PUBLISH, RETRACT, Steps, runs
 from skyband.pipeline.stage.structs import unfolded, whole
 from skyband.pipeline.stage.zone_interest import Reach
 from skyband.pipeline.state.spec import Shape
@@ -27,7 +32,10 @@ NOWHERE = -1
 
 
 class Report(NamedTuple):
-    """What a batch came to; `copies` counts the publications that zones got, those kept back before included."""
+    """What a batch came to; `copies` counts the publications that zones got, those kept back before included.
+
+    `retracted` counts the publications that were withdrawn, `retracted_late` the retractions that found nothing live.
+    """
 
     commands: int
     publications: int
@@ -37,6 +45,8 @@ class Report(NamedTuple):
     handed_over: int
     now: int | None
     sent: list[int]
+    retracted: int = 0
+    retracted_late: int = 0
 
 
 class Routing(NamedTuple):
@@ -59,6 +69,8 @@ class Router:
         self._reaches = [Reach(shape.family) for _ in range(shape.n_zones)]
         # Zones whose interest has grown since what was kept back was last looked through.
         self._grown = set(range(shape.n_zones))
+        # The ids that the batch which is being routed withdraws.
+        self._foreseen: pa.Array = pa.array([], shape.routed().field("said").type.field("id").type)
         self._said_type = shape.routed().field("said").type
         self._ledger = open_ledger(shape.family, shape.settings.window, self._said_type, shape.n_zones)
         parse = FAMILIES[shape.family].parse_publications
@@ -75,31 +87,38 @@ class Router:
         self._reaches[zone].refresh(whole, close)
 
     def route(self, batch: int, prepared: pa.Table) -> Routing:
-        """Send the rows of a batch to zones: commands in their order, then publications in theirs."""
+        """Send the rows of a batch to zones: commands in their order, then publications and retractions in theirs."""
         prepared = _ordered(prepared)
-        reasons = prepared["reason"].to_pylist()
-        commands = np.flatnonzero([op not in (None, "publish") for op in prepared["op"].to_pylist()])
+        reasons, ops = prepared["reason"].to_pylist(), prepared["op"].to_pylist()
+        commands = np.flatnonzero([op not in (None, PUBLISH, RETRACT) for op in ops])
         parts = [self._command(batch, prepared.take(pa.array(commands)), commands, reasons)]
-        published = np.flatnonzero([op == "publish" for op in prepared["op"].to_pylist()])
-        before, coming = self.now, whole(prepared["said"]).take(pa.array(published))
-        # What was kept back is looked through as it was when the batch began, for all that its commands may ask for.
-        handed = self._hand_over(batch, coming)
+        spoken = np.flatnonzero([op in (PUBLISH, RETRACT) for op in ops])
+        said, its_ops = whole(prepared["said"]).take(pa.array(spoken)), [ops[i] for i in spoken]
+        # What was kept back is looked through as it was when the batch began, for all that its rows may ask for.
+        handed = self._hand_over(batch, said, self._foresee(said, its_ops))
         self._ledger.pass_time(self.now)
-        said, late = self._judged(coming, published, reasons)
-        parts = [handed, *parts, self._publish(batch, said, before, len(commands))]
-        rows = pa.concat_tables(parts).combine_chunks()
+        steps = Steps(len(commands))
+        for op, begin, end in runs(its_ops):
+            run, at = said.slice(begin, end - begin), spoken[begin:end]
+            parts.append(
+                self._publish(batch, run, at, reasons, steps) if op == PUBLISH else self._retract(batch, run, steps)
+            )
+        rows = pa.concat_tables([handed, *parts]).combine_chunks()
         dead = dead_letters(batch, prepared, reasons)
         zones = rows["zone"].to_numpy()
-        said = np.array([op in ("publish", "held") for op in rows["op"].to_pylist()], np.bool_)
+        copied = np.array([op in (PUBLISH, HELD) for op in rows["op"].to_pylist()], np.bool_)
+        published = sum(reasons[i] is None for i, op in zip(spoken.tolist(), its_ops, strict=True) if op == PUBLISH)
         report = Report(
             commands=sum(reasons[i] is None for i in commands.tolist()),
-            publications=sum(reasons[i] is None for i in published.tolist()) - late,
+            publications=published - steps.n_late,
             dead=len(dead),
-            late=late,
-            copies=int(np.count_nonzero(said & (zones != NOWHERE))),
+            late=steps.n_late,
+            copies=int(np.count_nonzero(copied & (zones != NOWHERE))),
             handed_over=len(handed),
             now=self.now,
             sent=np.bincount(zones[zones != NOWHERE], minlength=self.shape.n_zones).tolist(),
+            retracted=steps.n_retracted,
+            retracted_late=its_ops.count(RETRACT) - steps.n_retracted,
         )
         self.version = batch
         return Routing(rows, dead, report)
@@ -178,6 +197,54 @@ class Router:
                 self._reaches[zone].widen(interest(self.shape.family, rows, self.shape.settings))
             self._grown.add(zone)
 
+    def _publish(self, batch: int, said: pa.Array, at: Int64s, reasons: list[str | None], steps: Steps) -> pa.Table:
+        """Rows for the zones that a run of publications may reach."""
+        before = self.now
+        said, n_late = self._judged(said, at, reasons)
+        steps.n_late += n_late
+        sent = self._ledger.settle(said, self._wanted(said, before))
+        self._ledger.record(said, sent, self.now)
+        places, zones = np.nonzero(np.c_[sent, ~sent.any(axis=1)])
+        zones = np.where(zones == self.shape.n_zones, NOWHERE, zones)
+        first = steps.take(len(said))
+        return self._spoken(batch, PUBLISH, said, places, zones, places + first, first)
+
+    def _retract(self, batch: int, said: pa.Array, steps: Steps) -> pa.Table:
+        """Rows for the zones that have what a run of retractions withdraws; time passes where one of them brings it."""
+        parts = []
+        for begin, end in pairwise([0, *self._moments(said), len(said)]):
+            before, run = self.now, said.slice(begin, end - begin)
+            self._pass_time(run.slice(0, 1))
+            if self.now != before:
+                parts.append(self._tell_time(batch, steps))
+            parts.append(self._withdraw(batch, run, steps))
+        return pa.concat_tables(parts)
+
+    def _moments(self, said: pa.Array) -> list[int]:
+        """The retractions after the first that come at a later time than it is by then."""
+        now, found = self.now, []
+        for place, ts in enumerate(said.field("ts").to_pylist()):
+            if ts is not None and (now is None or ts > now):
+                now = ts
+                found.append(place)
+        return [place for place in found if place]
+
+    def _tell_time(self, batch: int, steps: Steps) -> pa.Table:
+        """A row for every zone that lets time pass to now."""
+        self._ledger.pass_time(self.now)
+        everybody, place = np.arange(self.shape.n_zones), steps.take(1)
+        moment, same = pa.array([{"ts": self.now}], self._said_type), np.zeros(len(everybody), np.int64)
+        return self._spoken(batch, PASS, moment, same, everybody, same + place, place)
+
+    def _withdraw(self, batch: int, said: pa.Array, steps: Steps) -> pa.Table:
+        """Rows for the zones that have these publications; what is not live is nobody's."""
+        first, ids = steps.take(len(said)), said.field("id")
+        sent = self._ledger.holders(ids)
+        live = self._ledger.retract(ids)
+        steps.n_retracted += int(live.sum())
+        places, zones = np.nonzero(sent & live[:, None])
+        return self._spoken(batch, RETRACT, said, places, zones, places + first, first)
+
     def _judged(self, said: pa.Array, at: Int64s, reasons: list[str | None]) -> tuple[pa.Array, int]:
         """The publications to send, and how many came too late; time passes to the latest of them."""
         first = unique_rows(said.field("id")) if len(said) else np.zeros(0, np.bool_)
@@ -195,18 +262,8 @@ class Router:
         moved = latest(said)
         self.now = self.now if moved is None else moved if self.now is None else max(self.now, moved)
 
-    def _publish(self, batch: int, said: pa.Array, before: int | None, first_place: int) -> pa.Table:
-        """Rows for the zones that the publications may reach; time was `before` until now."""
-        sent = self._ledger.settle(said, self._wanted(said, before))
-        self._ledger.record(said, sent, self.now)
-        places, zones = np.nonzero(np.c_[sent, ~sent.any(axis=1)])
-        zones = np.where(zones == self.shape.n_zones, NOWHERE, zones)
-        none = [-1] * len(places)
-        numbers = (places + first_place).tolist()
-        return self._table(batch, places.tolist(), zones.tolist(), none, numbers, ["publish"] * len(places), None, said)
-
     def _wanted(self, said: pa.Array, before: int | None) -> Bools:
-        """By publication and zone, whether the zone must have it."""
+        """By publication and zone, whether the zone must have it; time was `before` until now."""
         n_zones, shape = self.shape.n_zones, self.shape
         if not len(said):
             return np.zeros((0, n_zones), np.bool_)
@@ -218,34 +275,69 @@ class Router:
         # Everybody has to learn what time it is, and learns it from the publication that brings it.
         if FAMILIES[shape.family].answers_stand and (before is None or now > before):
             wanted[int(np.argmax(np.asarray(said.field("ts"))))] = True
+        if self._counts_all and len(self._foreseen):
+            wanted[pc.is_in(said.field("id"), value_set=self._foreseen).to_numpy(zero_copy_only=False)] = True
         return wanted
 
-    def _hand_over(self, batch: int, coming: pa.Array) -> pa.Table:
+    @property
+    def _counts_all(self) -> bool:
+        """Whether subscriptions with count windows may come to zones that were not sent everything.
+
+        In a pipeline without a window they may, and what was withdrawn still counts in their windows.
+        """
+        return self.shape.n_zones > 1 and self.shape.settings.window.kind == WindowKind.UNBOUNDED
+
+    def _foresee(self, said: pa.Array, ops: list[str]) -> pa.Array:
+        """The ids that a batch withdraws; zones that may lose a member of a top are to be given what may follow it."""
+        ids = said.field("id").filter(pa.array([op == RETRACT for op in ops], pa.bool_()))
+        self._foreseen = ids
+        if not len(ids) or self.shape.n_zones == 1:
+            return ids
+        # What comes in this batch is in no gate that an engine has told, so that these hold without it.
+        for zone in np.flatnonzero(self._ledger.holders(ids).any(axis=0)).tolist():
+            self._reaches[zone].loosen()
+            self._grown.add(zone)
+        return ids
+
+    def _until(self, coming: pa.Array) -> int:
+        """The latest that it can be after these have come."""
+        return max((time for time in (self.now, latest(coming)) if time is not None), default=0)
+
+    def _hand_over(self, batch: int, coming: pa.Array, withdrawn: pa.Array) -> pa.Table:
         """What was kept back from zones that cannot rule it out any longer, or not until these have come."""
         zones = sorted(self._grown | {zone for zone, reach in enumerate(self._reaches) if reach.may_widen})
         self._grown = set()
         held = self._ledger.held()
+        counted = np.zeros(len(held.rows), np.bool_)
+        if self._counts_all and len(held.rows) and len(withdrawn):
+            counted = pc.is_in(held.rows.field("id"), value_set=withdrawn).to_numpy(zero_copy_only=False)
+            zones = list(range(self.shape.n_zones)) if counted.any() else zones
         none: list[int] = []
         if not zones or not len(held.rows):
             return self._table(batch, none, none, none, none, [], None, pa.array([], self._said_type))
-        rows = self._parse_held(held.rows)
-        now = max((time for time in (self.now, latest(coming)) if time is not None), default=0)
+        rows, now = self._parse_held(held.rows), self._until(coming)
         index, owners = none, none
         for zone in zones:
             missing = np.flatnonzero(~held.sent[:, zone])
-            admitted = self._reaches[zone].admits(rows, now)[missing]
-            handed = missing[admitted]
+            handed = missing[(self._reaches[zone].admits(rows, now) | counted)[missing]]
             self._ledger.hand_over(handed, zone)
             index = index + handed.tolist()
             owners = owners + [zone] * len(handed)
         places = list(range(-len(index), 0))
-        return self._table(batch, index, owners, [-1] * len(index), places, ["held"] * len(index), None, held.rows)
+        return self._table(batch, index, owners, [-1] * len(index), places, [HELD] * len(index), None, held.rows)
 
     def _parse_held(self, said: pa.Array) -> Any:
         """Publications as arrays; events of several batches may share an id, which does not matter here."""
         table = unfolded(said)
         numbered = pa.array(range(len(said)), pa.int64())
         return self._parse_publications(table.set_column(0, "id", numbered), self.shape.settings).rows
+
+    def _spoken(
+        self, batch: int, op: str, said: pa.Array, index: Int64s, zones: Int64s, places: Int64s, step: int
+    ) -> pa.Table:
+        """Rows of one step, whose number stands for a turn: zones that miss some of a batch still keep steps apart."""
+        n = len(index)
+        return self._table(batch, index.tolist(), zones.tolist(), [step] * n, places.tolist(), [op] * n, None, said)
 
     def _table(
         self,
@@ -277,7 +369,9 @@ class Router:
         ops = rows["op"].to_pylist()
         asked, said = (whole(rows[name]) for name in ("asked", "said"))
         zones, turns = rows["zone"].to_pylist(), rows["turn"].to_pylist()
-        done = [i for i, op in enumerate(ops) if op not in ("publish", "held")]
+        held = np.flatnonzero([op == HELD for op in ops])
+        self._ledger.mark(said.take(pa.array(held)), rows["zone"].to_numpy()[held])
+        done = [i for i, op in enumerate(ops) if op not in (PUBLISH, RETRACT, HELD, PASS)]
         for place in done:
             id = asked[place]["id"].as_py()
             if ops[place] == "subscribe":
@@ -290,20 +384,27 @@ class Router:
                 # The id of what expires is free again for the publications of this batch.
                 self._ledger.pass_time(self.now)
         self._widen(asked, np.array(done, np.int64), [zones[i] for i in done], [ops[i] for i in done])
-        self._relive_publications(rows, ops, said)
+        self._relive_spoken(rows, ops, said)
         self._grown = set(range(self.shape.n_zones))
         self.version = batch
 
-    def _relive_publications(self, rows: pa.Table, ops: list[str], said: pa.Array) -> None:
-        published = np.flatnonzero([op == "publish" for op in ops])
-        places, first, inverse = np.unique(rows["place"].to_numpy()[published], return_index=True, return_inverse=True)
+    def _relive_spoken(self, rows: pa.Table, ops: list[str], said: pa.Array) -> None:
+        """Go through the runs of publications and of retractions, each row once however many zones it went to."""
+        spoken = np.flatnonzero([op in (PUBLISH, RETRACT, PASS) for op in ops])
+        places, first, inverse = np.unique(rows["place"].to_numpy()[spoken], return_index=True, return_inverse=True)
         sent = np.zeros((len(places), self.shape.n_zones + 1), np.bool_)
-        sent[inverse, rows["zone"].to_numpy()[published]] = True
-        told = said.take(pa.array(published[first]))
-        for place in np.flatnonzero([op == "held" for op in ops]).tolist():
-            self._ledger.mark(said[place].as_py(), int(rows["zone"][place].as_py()))
-        self._pass_time(told)
-        self._ledger.record(told, sent[:, :-1], self.now)
+        sent[inverse, rows["zone"].to_numpy()[spoken]] = True
+        told, sent = said.take(pa.array(spoken[first])), sent[:, :-1]
+        for op, begin, end in runs([ops[i] for i in spoken[first]]):
+            run = told.slice(begin, end - begin)
+            if op == RETRACT:
+                self._ledger.retract(run.field("id"))
+                continue
+            self._pass_time(run)
+            if op == PASS:
+                self._ledger.pass_time(self.now)
+            else:
+                self._ledger.record(run, sent[begin:end], self.now)
 
     def save(self) -> dict[str, pa.Table]:
         """The state as tables by name; interests are rebuilt from the subscriptions of the zones."""
@@ -344,4 +445,4 @@ def _ordered(prepared: pa.Table) -> pa.Table:
     rank = pa.array([0 if noun == "subscriptions" else 1 for noun in prepared["noun"].to_pylist()], pa.int8())
     keys = pa.table({"rank": rank, "origin": prepared["origin"], "offset": prepared["offset"]})
     by = [("rank", "ascending"), ("origin", "ascending"), ("offset", "ascending")]
-    return prepared.take(pa.compute.sort_indices(keys, sort_keys=by)).combine_chunks()
+    return prepared.take(pc.sort_indices(keys, sort_keys=by)).combine_chunks()

@@ -23,6 +23,7 @@ from skyband.pipeline.stage.zone import Zone, ZoneAnswer
 from skyband.pipeline.state.folder import ROUTER, State, read_log, write_log, write_parquet, write_text
 from skyband.pipeline.state.snapshot import load_router, load_zone, save_router, save_zone
 from skyband.pipeline.state.spec import Shape
+from skyband.table.operation import without_retractions
 from skyband.table.scalar import texts
 from skyband.table.sieve import Sieve
 from skyband.table.text_file import read_ndjson
@@ -120,7 +121,8 @@ def documents(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _words_in(table: pa.Table) -> Iterator[list[str]]:
     if not table.num_columns:
         return
-    sieve = Sieve(table, "publications")
+    # Words of what is withdrawn are no document.
+    sieve = Sieve(without_retractions(table), "publications")
     terms, text = words_of(sieve, "terms"), texts(sieve, "text")
     values, edges = terms.values.to_pylist(), terms.offsets.tolist()
     for row, said in enumerate(text.to_pylist()):

@@ -1,7 +1,8 @@
 """A zone: one engine, and what it answers to the rows of a batch. No Spark here.
 
 Answers carry the keys that put those of all zones into the order of one engine over all subscriptions: the step of the
-batch, the turn of the subscription, and the place among the rows of the zone.
+batch, the turn of the subscription, and the place among the rows of the zone. Rows of publications have no turn of
+their own: it is the number of their step.
 """
 
 import itertools
@@ -16,6 +17,7 @@ from skyband.contract import AnyEngine, check
 from skyband.contract.family import FAMILIES
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.pipeline.stage.prepare import rounds
+from skyband.pipeline.stage.step import HELD, PASS, PUBLISH, RETRACT, runs
 from skyband.pipeline.stage.structs import unfolded, whole
 from skyband.pipeline.state.spec import Shape
 from skyband.table import WindowKind, read_table
@@ -24,7 +26,7 @@ from skyband.zoning import Interest, interest
 Id = int | str
 
 KEYS = [("batch", pa.int64()), ("step", pa.int64()), ("turn", pa.int64()), ("pos", pa.int64())]
-# Publications come after all commands; in one step unless each is a step of its own.
+# Publications come after all commands; a run of them is one step unless each is a step of its own.
 PUBLISHED = 2**62
 
 
@@ -64,14 +66,21 @@ class Zone:
         ops, places = rows["op"].to_pylist(), rows["place"].to_pylist()
         asked, said = (whole(rows[name]) for name in ("asked", "said"))
         parts: list[pa.Table] = []
-        for op, begin, end in _runs(ops):
-            if op == "held":
-                self._take_held(said.slice(begin, end - begin))
-            elif op == "publish":
-                parts += self._publish(batch, said.slice(begin, end - begin), places[begin:end])
+        turns = rows["turn"].to_pylist()
+        kinds = [(op, turn if op in (PUBLISH, RETRACT, PASS) else 0) for op, turn in zip(ops, turns, strict=True)]
+        for (op, step), begin, end in runs(kinds):
+            spoken = said.slice(begin, end - begin)
+            if op == HELD:
+                self._take_held(spoken)
+            elif op == PUBLISH:
+                parts += self._publish(batch, spoken, PUBLISHED + step, places[begin:end])
+            elif op == PASS:
+                parts.append(self._keyed(batch, self.engine.advance(spoken[0]["ts"].as_py()), PUBLISHED + step))
+            elif op == RETRACT:
+                parts.append(self._keyed(batch, self.engine.retract(spoken.field("id")), PUBLISHED + step))
             else:
-                turns = rows["turn"].slice(begin, end - begin).to_pylist()
-                parts += self._command(batch, op, asked.slice(begin, end - begin), turns, places[begin:end])
+                asking = asked.slice(begin, end - begin)
+                parts += self._command(batch, op, asking, turns[begin:end], places[begin:end])
         changes = pa.concat_tables(parts).combine_chunks() if parts else self._schema.empty_table()
         self.version = batch
         return ZoneAnswer(changes, self._tops(changes) if tops else None)
@@ -86,7 +95,7 @@ class Zone:
                 )
         self.engine.rejects.clear()
 
-    def _publish(self, batch: int, said: pa.Array, places: list[int]) -> Iterator[pa.Table]:
+    def _publish(self, batch: int, said: pa.Array, step: int, places: list[int]) -> Iterator[pa.Table]:
         if not FAMILIES[self.shape.family].answers_stand:
             yield self._matches(batch, said, places)
         elif self.shape.granularity == "publication" and self.shape.n_zones > 1:
@@ -98,9 +107,9 @@ class Zone:
         elif self.shape.granularity == "publication":
             # One zone has all the rows, and they are in order as they are.
             changes = self.engine.publish(unfolded(said))
-            yield self._with_keys(batch, changes, np.full(len(changes), PUBLISHED), np.zeros(len(changes), np.int64))
+            yield self._with_keys(batch, changes, np.full(len(changes), step), np.zeros(len(changes), np.int64))
         else:
-            yield self._keyed(batch, self.engine.publish(unfolded(said)), PUBLISHED)
+            yield self._keyed(batch, self.engine.publish(unfolded(said)), step)
         self._check_rejects()
 
     def _matches(self, batch: int, said: pa.Array, places: list[int]) -> pa.Table:
@@ -237,12 +246,3 @@ def _looked_up(ids: pa.ChunkedArray, known: Mapping[Id, int]) -> Int64s:
     values = np.fromiter((known[id] for id in codes.dictionary.to_pylist()), np.int64, len(codes.dictionary))
     found: Int64s = values[codes.indices.to_numpy()]
     return found
-
-
-def _runs(ops: list[str]) -> Iterator[tuple[str, int, int]]:
-    """Consecutive rows that ask for the same."""
-    begin = 0
-    for op, group in itertools.groupby(ops):
-        end = begin + sum(1 for _ in group)
-        yield op, begin, end
-        begin = end

@@ -26,6 +26,8 @@ MARKS = 3
 ONE_DOMINATOR = 4
 # Two classes for each power of two: 4, 6, 8, 12, 16, 24 and so on.
 N_CLASSES = 56
+# The place of a publication in the order of all is its stamp, which is less by 2**62 for one that was retracted.
+PLACE = (1 << 62) - 1
 ROOMS = np.array([(4, 6)[room_class % 2] << room_class // 2 for room_class in range(N_CLASSES)], np.int64)
 
 
@@ -165,7 +167,8 @@ def is_within(bands: Bands, slot: int, key: float, item: int, recency: Recency) 
     """Whether a candidate lies within the row's bound; a tie is decided by recency, like everything."""
     bound = bands.gauge[slot, BOUND]
     behind = bands.head[slot, BOUND_ITEM] - recency.base
-    tied = behind < 0 or recency.stamp[item - recency.base] >= recency.stamp[behind]
+    # What the bound was taken from may have been retracted since, and keeps its place.
+    tied = behind < 0 or recency.stamp[item - recency.base] >= recency.stamp[behind] & PLACE
     return key < bound or (key == bound and tied)
 
 
@@ -343,6 +346,25 @@ def expire_row(bands: Bands, slot: int, ages: Int64s, base: int, cut: int, depar
         to += 1
     bands.head[slot, SIZE] = to - start
     return oldest
+
+
+@kernel
+def best_retracted(bands: Bands, slot: int, stamps: Int64s, base: int) -> int:
+    """The position of the row's best entry that was retracted, which has a stamp below 0; -1 if there is none."""
+    items, start = bands.item, bands.head[slot, START]
+    for i in range(bands.head[slot, SIZE]):
+        if stamps[items[start + i] - base] < 0:
+            return i
+    return -1
+
+
+@kernel
+def cut_row(bands: Bands, slot: int, length: int, departed: Departed) -> None:
+    """Let go of all entries but the best so many."""
+    start = bands.head[slot, START]
+    for at in range(start + length, start + bands.head[slot, SIZE]):
+        depart(bands, at, departed)
+    bands.head[slot, SIZE] = length
 
 
 @kernel

@@ -232,6 +232,16 @@ def expire(buffers: Buffers, row: int, ages: Stamps, cut: int) -> int:
     return oldest
 
 
+@kernel
+def drop_retracted(buffers: Buffers, row: int, stamps: Stamps) -> bool:
+    """Remove every entry that was retracted, which is one with a stamp below 0; says whether there was one."""
+    items, start, size = buffers.item, buffers.start[row], buffers.size[row]
+    for i in range(size - 1, -1, -1):
+        if stamps.stamp[items[start + i] - stamps.base] < 0:
+            remove_at(buffers, row, i)
+    return buffers.size[row] < size
+
+
 @inlined
 def tell(told: FoundChanges, step: int, row: int, item: int, op: int, score: float, rank: int, first: bool) -> None:
     """Note a change; `told` has room for it."""

@@ -70,6 +70,15 @@ def recalls(deliveries: DeliverySet, turn: int, item: int) -> bool:
 
 
 @kernel
+def take_pairs(deliveries: DeliverySet, turns: Int64s, items: Int64s, fresh: Bools) -> None:
+    """Note pairs, for which there is room; `fresh` says which of them were not noted before."""
+    for i in range(len(turns)):
+        n_before = deliveries.used[0]
+        remember(deliveries, turns[i], items[i])
+        fresh[i] = deliveries.used[0] > n_before
+
+
+@kernel
 def _copy(source: DeliverySet, wanted: Bools, into: DeliverySet) -> None:
     for place in range(len(wanted)):
         if wanted[place]:
@@ -82,6 +91,19 @@ def renewed(deliveries: DeliverySet, room: int, first_item: int, turns: Int64s) 
     into = make_delivery_set(2 * int(wanted.sum()) + room)
     _copy(deliveries, wanted, into)
     return into
+
+
+def enlarged(deliveries: DeliverySet, n: int) -> DeliverySet:
+    """The same pairs in a set with room for n more, and for as many again as there are."""
+    into = make_delivery_set(2 * int(deliveries.used[0]) + n)
+    _copy(deliveries, deliveries.turn != EMPTY, into)
+    return into
+
+
+def held_pairs(deliveries: DeliverySet) -> tuple[Int64s, Int64s]:
+    """The turns and the items of all pairs."""
+    held = deliveries.turn != EMPTY
+    return deliveries.turn[held], deliveries.item[held]
 
 
 def check_delivery_set(deliveries: DeliverySet) -> None:

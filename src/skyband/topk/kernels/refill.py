@@ -185,6 +185,8 @@ def _fill_undominated(
     n_kept, n_found = 0, 0
     for stamp in range(steps.stamps_end[step] - 1, live.floor - 1, -1):
         index = live.timeline[stamp - live.origin] - live.base
+        if live.stamp[index] < live.floor:
+            continue
         if ages[index] <= cut:
             break
         directed = scores[index - live.head]
@@ -237,7 +239,9 @@ def _recent_bound(
     for stamp in range(first, steps.stamps_end[step]):
         index = live.timeline[stamp - live.origin] - live.base
         directed = workspace.run[index - lowest]
-        if ages[index] > cut and directed != np.inf and direction(kind) * raw_score(kind, directed) <= limit:
+        if live.stamp[index] < live.floor or ages[index] <= cut:
+            continue
+        if directed != np.inf and direction(kind) * raw_score(kind, directed) <= limit:
             n_kept = heap_push(heap, n_kept, k, sign * raw_score(kind, directed), stamp, index)
     heap_sort(heap, n_kept)
     bands.gauge[slot, BOUND] = np.inf

@@ -13,7 +13,17 @@ from skyband.kernels.array import Bools, Floats, Int8s, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.heap import Heap, heap_push, heap_sort, worse
 from skyband.kernels.slots import BLOCK
-from skyband.topk.kernels.buffer import Buffers, FoundChanges, Ghosts, Stamps, expire, has_room, insert, settle
+from skyband.topk.kernels.buffer import (
+    Buffers,
+    FoundChanges,
+    Ghosts,
+    Stamps,
+    drop_retracted,
+    expire,
+    has_room,
+    insert,
+    settle,
+)
 from skyband.topk.kernels.score import Contents, Questions, direction, gate_of, raw_score, score_run, score_tile
 
 UNBOUNDED = 0
@@ -23,6 +33,8 @@ COUNT = 2
 TILE = 8
 RUN = 1024
 LARGEST = np.iinfo(np.int64).max
+# A retracted publication keeps its place in the order of all, and its stamp is less than any floor by this much.
+RETRACTED = 1 << 62
 
 
 class Rules(NamedTuple):
@@ -45,7 +57,8 @@ class Live(NamedTuple):
     """The stored publications by order of arrival: when, and how recent. `base` is the number of the first one.
 
     `floor` is the least stamp that is still live; below it everything is forgotten. `timeline` has the numbers of the
-    publications from the oldest to the most recent: the one with stamp s is `timeline[s - origin]`.
+    publications from the oldest to the most recent: the one with stamp s is `timeline[s - origin]`. One that was
+    retracted is still there, and has the stamp s - RETRACTED, which is below the floor.
     """
 
     ts: Int64s
@@ -89,8 +102,8 @@ class Published(NamedTuple):
 class Scratch(NamedTuple):
     """Working space: weights by term, scores of a tile and of a run, rows to settle, a heap.
 
-    `counts` adds up the rows searched from scratch, and the publications scored on the way. `wanted` says how many
-    changes and how many ghosts need room, where a kernel stopped for want of it.
+    `counts` adds up the rows searched from scratch, the publications scored on the way, and the rows that held what
+    was retracted. `wanted` says how many changes and how many ghosts need room, where a kernel stopped for want of it.
     """
 
     said: Floats
@@ -391,6 +404,45 @@ def fill(
     return len(slots)
 
 
+@inlined
+def _find_oldest(rules: Rules, buffers: Buffers, live: Live, slot: int) -> None:
+    """Find the least age of a row again."""
+    ages, oldest = live.ts if rules.window_kind[slot] == TIME else live.stamp, LARGEST
+    for at in range(buffers.start[slot], buffers.start[slot] + buffers.size[slot]):
+        oldest = min(oldest, ages[buffers.item[at] - live.base])
+    rules.oldest[slot] = oldest
+    _note_due(rules, slot)
+
+
+@kernel
+def mend(
+    slots: Int64s,
+    done: int,
+    subscribers: SubscriberRows,
+    published: Published,
+    steps: Steps,
+    scratch: Scratch,
+    told: FoundChanges,
+) -> int:
+    """Take what was retracted out of the rows of slots, from `slots[done]` on (see `scan`), and fill them again.
+
+    Returns how many of them are done.
+    """
+    rules, buffers, live = subscribers.rules, subscribers.buffers, published.live
+    stamps = Stamps(live.stamp, live.base)
+    for i in range(done, len(slots)):
+        slot = slots[i]
+        scratch.wanted[0], scratch.wanted[1] = 2 * buffers.k[slot], 0
+        if told.length[0] + scratch.wanted[0] > len(told.step):
+            return i
+        if drop_retracted(buffers, slot, stamps):
+            if rules.window_kind[slot] != UNBOUNDED:
+                _find_oldest(rules, buffers, live, slot)
+            _settle_row(subscribers, published, slot, 0, steps, scratch, told)
+            scratch.counts[2] += 1
+    return len(slots)
+
+
 @kernel
 def refresh_oldest(rules: Rules, buffers: Buffers, live: Live) -> None:
     """Find the least age of each row of a count window again, after late arrivals have moved the stamps."""
@@ -398,8 +450,4 @@ def refresh_oldest(rules: Rules, buffers: Buffers, live: Live) -> None:
         rules.due[block, 1] = LARGEST
     for slot in range(len(rules.oldest)):
         if rules.window_kind[slot] == COUNT:
-            oldest = LARGEST
-            for at in range(buffers.start[slot], buffers.start[slot] + buffers.size[slot]):
-                oldest = min(oldest, live.stamp[buffers.item[at] - live.base])
-            rules.oldest[slot] = oldest
-            _note_due(rules, slot)
+            _find_oldest(rules, buffers, live, slot)

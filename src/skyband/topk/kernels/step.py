@@ -16,6 +16,7 @@ from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.band import (
     BOUND,
+    BOUND_ITEM,
     MEMBER,
     SIGN,
     SIZE,
@@ -24,6 +25,8 @@ from skyband.topk.kernels.band import (
     Departed,
     K,
     Recency,
+    best_retracted,
+    cut_row,
     depart,
     expire_row,
     insert,
@@ -57,6 +60,7 @@ from skyband.topk.kernels.workspace import (
     CELL_UPDATES,
     CHANCE,
     CHANGES,
+    MENDED,
     PAIRS,
     PLACES,
     SEARCH,
@@ -347,6 +351,13 @@ def _withdraw(subscribers: BandSubscribers, slot: int, workspace: Workspace) -> 
     subscribers.rules.oldest[slot] = LARGEST
 
 
+@inlined
+def _most_found(settings: RowSettings, slot: int, steps: Steps, live: Live) -> int:
+    """How many publications a search for an empty row finds at most."""
+    n = steps.end[0] - live.head
+    return min(n, settings.depth[slot]) if settings.bounded_by == SEARCH or settings.bounded_by == CHANCE else n
+
+
 @kernel
 def answer(
     slots: Int64s,
@@ -365,9 +376,8 @@ def answer(
     live, deliveries = published.live, workspace.deliveries
     recency, last_step = Recency(live.stamp, live.base, False), len(steps.end) - 1
     for i in range(done, len(slots)):
-        slot, n = slots[i], steps.end[0] - live.head
-        if settings.bounded_by == SEARCH or settings.bounded_by == CHANCE:
-            n = min(n, settings.depth[slot])
+        slot = slots[i]
+        n = _most_found(settings, slot, steps, live)
         n_told = 2 * bands.head[slot, K] + bands.head[slot, SIZE]
         if not _has_room(bands, deliveries, told, slot, n, n_told, workspace.wanted):
             return i
@@ -380,14 +390,83 @@ def answer(
 
 
 @kernel
+def _find_oldest(subscribers: BandSubscribers, live: Live, slot: int) -> None:
+    """Find the least age of a row again."""
+    rules, bands, start = subscribers.rules, subscribers.bands, subscribers.bands.head[slot, START]
+    ages = live.ts if rules.window_kind[slot] == TIME else live.stamp
+    rules.oldest[slot] = LARGEST
+    if rules.window_kind[slot] != UNBOUNDED:
+        for at in range(start, start + bands.head[slot, SIZE]):
+            rules.oldest[slot] = min(rules.oldest[slot], ages[bands.item[at] - live.base])
+
+
+@kernel
+def _take_out(subscribers: BandSubscribers, slot: int, best: int, live: Live, departed: Departed) -> bool:
+    """Take what was retracted out of a row, the best of it at this position; says whether a search has to fill it.
+
+    A row of the best is so without them too. In others, whatever a retracted entry has kept out comes after it in the
+    order: they are complete up to there. Where the bound is not the row's own to move, nothing of it stays.
+    """
+    bands, settings = subscribers.bands, subscribers.settings
+    sign, k = bands.gauge[slot, SIGN], bands.head[slot, K]
+    if settings.keeps == BEST and sign != 0.0:
+        expire_row(bands, slot, live.stamp, live.base, -1, departed)
+        _find_oldest(subscribers, live, slot)
+        return _is_short(bands, slot)
+    if sign != 0.0 and settings.bounded_by != SEARCH:
+        best = 0
+    cut_row(bands, slot, best, departed)
+    _find_oldest(subscribers, live, slot)
+    if best < k:
+        return True
+    last = bands.head[slot, START] + best - 1
+    bands.gauge[slot, BOUND], bands.head[slot, BOUND_ITEM] = sign * bands.score[last], bands.item[last]
+    return False
+
+
+@kernel
+def mend(
+    slots: Int64s,
+    done: int,
+    subscribers: BandSubscribers,
+    published: Published,
+    steps: Steps,
+    workspace: Workspace,
+    told: FoundChanges,
+) -> int:
+    """Take what was retracted out of the rows of slots, from `slots[done]` on (see `step`), and fill them again.
+
+    Returns how many of them are done.
+    """
+    questions, rules, bands, settings, turns = subscribers
+    live, deliveries = published.live, workspace.deliveries
+    recency = Recency(live.stamp, live.base, False)
+    for i in range(done, len(slots)):
+        slot = slots[i]
+        best = best_retracted(bands, slot, live.stamp, live.base)
+        if best < 0:
+            continue
+        n, n_told = _most_found(settings, slot, steps, live), 2 * bands.head[slot, K] + bands.head[slot, SIZE]
+        if not _has_room(bands, deliveries, told, slot, n, n_told, workspace.wanted):
+            return i
+        gate = rules.gate[slot]
+        if _take_out(subscribers, slot, best, live, workspace.departed):
+            refill(subscribers, published, slot, 0, steps, workspace)
+        _report(bands, slot, turns[slot], steps.offset, recency, workspace.departed, deliveries, told)
+        rules.gate[slot] = _gate(bands, slot, settings.keeps, questions.kinds[slot // BLOCK], rules.limit[slot])
+        if rules.gate[slot] != gate:
+            workspace.moved[workspace.n_moved[0]] = slot
+            workspace.n_moved[0] += 1
+        note_due(rules, slot)
+        workspace.counts[MENDED] += 1
+    return len(slots)
+
+
+@kernel
 def resume(slots: Int64s, subscribers: BandSubscribers, live: Live) -> None:
     """Find the gates of rows that were filled elsewhere, and when the first of their entries is over."""
     questions, rules, bands, settings, _ = subscribers
     for slot in slots:
-        ages, start = live.ts if rules.window_kind[slot] == TIME else live.stamp, bands.head[slot, START]
-        rules.oldest[slot] = LARGEST
-        if rules.window_kind[slot] != UNBOUNDED:
-            for at in range(start, start + bands.head[slot, SIZE]):
-                rules.oldest[slot] = min(rules.oldest[slot], ages[bands.item[at] - live.base])
+        _find_oldest(subscribers, live, slot)
         rules.gate[slot] = _gate(bands, slot, settings.keeps, questions.kinds[slot // BLOCK], rules.limit[slot])
         note_due(rules, slot)

@@ -26,9 +26,10 @@ THRESHOLD_UPDATES = 2
 CANDIDATES = 3
 RESCANNED = 4
 CELL_UPDATES = 5
+MENDED = 6
 # No count: it takes what comes of asking for memory.
-SEEN = 6
-N_COUNTS = 7
+SEEN = 7
+N_COUNTS = 8
 
 # What there was no room for: places of the pool, deliveries to remember, and changes.
 PLACES = 0

@@ -1,0 +1,75 @@
+"""The store where something was retracted: it keeps its place, loses its id, and is forgotten in its turn."""
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.contract import Horizon
+from skyband.topk.store import Arrivals, Store
+
+
+def arrivals(ids: list[int], ts: list[int]) -> Arrivals:
+    n = len(ids)
+    nothing = np.zeros(0, np.int64)
+    points, norms = np.arange(n, dtype=np.float64).reshape(n, 1), np.zeros(n)
+    offsets = np.zeros(n + 1, np.int64)
+    return Arrivals(
+        pa.array(ids, pa.int64()), np.array(ts), points, norms, np.zeros(n, np.int64), offsets, nothing, norms[:0]
+    )
+
+
+def test_a_place_without_a_publication() -> None:
+    store = Store(1, 1.0)
+    store.append(arrivals([1, 2, 3], [10, 20, 30]))
+    store.retract(np.array([1]))
+    assert store.ids.find(pa.array([2])).tolist() == [1]
+    store.release(np.array([1]))
+    assert store.ids.find(pa.array([1, 2, 3])).tolist() == [0, -1, 2]
+    assert store.ids_of(np.array([2, 1, 0])).to_pylist() == [3, 2, 1]
+    assert store.between(0, 3).tolist() == [0, 2]
+    assert store.live.stamp[1] < store.live.floor
+    store.check()
+
+
+def test_the_same_id_at_the_same_time_comes_after_it() -> None:
+    store = Store(1, 1.0)
+    store.append(arrivals([5, 6], [10, 10]))
+    store.retract(np.array([0, 1]))
+    store.release(np.array([0, 1]))
+    assert store.n_newer(10, 5) == 1
+    assert store.append(arrivals([6, 5], [10, 10]))
+    assert store._timeline[:4].tolist() == [0, 3, 1, 2]
+    store.check()
+
+
+def test_random_moves_against_a_list() -> None:
+    random = np.random.default_rng(1)
+    for horizon in (Horizon(us=20), Horizon(n=15), Horizon(us=9, n=6)):
+        store, rows, now, n_given = Store(1, 1.0), list[tuple[int, int, bool]](), 0, 0
+        for _ in range(400):
+            now += int(random.integers(0, 3))
+            what = random.random()
+            live = [i for i, row in enumerate(rows) if row[2]]
+            if what < 0.3 and live:
+                place = int(random.choice(live))
+                index = store.ids.find(pa.array([rows[place][1]]))
+                store.retract(index)
+                store.release(index)
+                rows[place] = (*rows[place][:2], False)
+            else:
+                free = sorted({row[1] for row in rows if not row[2]} - {row[1] for row in rows if row[2]})
+                id = int(random.choice(free)) if free and what > 0.8 else n_given
+                n_given += 1
+                ts = now - int(random.integers(0, 5))
+                store.append(arrivals([id], [ts]))
+                rows.append((ts, id, True))
+            rows.sort()
+            rows = [
+                row
+                for i, row in enumerate(rows)
+                if len(rows) - i <= horizon.n or (horizon.us and row[0] > now - horizon.us)
+            ]
+            store.forget(now, horizon)
+            store.check()
+            timeline = store._timeline[store._first : store._last] - store.base
+            known = zip(store.ts[timeline].tolist(), store.ids_of(timeline).to_pylist(), strict=True)
+            assert [(*pair, bool(store.stamp[i] >= 0)) for pair, i in zip(known, timeline, strict=True)] == rows
