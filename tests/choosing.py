@@ -1,0 +1,80 @@
+"""Which tests a run takes: `make test` a part of what costs much, `make soak` the rest of it, and a plain pytest all.
+
+- Of a test that is marked `few(n)`, `make test` takes n parameters, spread evenly, and the soak the others.
+- The tests of a room's kernels are run by `make test` without the JIT, all of them, and compiled where kernels of that
+  room, or those that all rooms share, have changed: for most of them, compiling takes ten times as long as running, and
+  what is compiled there is also compiled, in larger pieces, by the engines. The soak runs all of them compiled.
+- Without the JIT, any other test is run for two of its parameters, since it takes several times as long.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from tests.changed import changed_files
+
+ROOT = Path(__file__).resolve().parents[1]
+MOST_WITHOUT_JIT = 2
+T = TypeVar("T")
+
+
+def spread(some: Sequence[T], n: int) -> list[T]:
+    """At most n of these, the first and the last among them, spread evenly."""
+    n = min(len(some), n)
+    return [some[i * (len(some) - 1) // max(n - 1, 1)] for i in range(n)]
+
+
+def room_of(path: str) -> str | None:
+    """The room whose kernels a test is of, by its path from the root."""
+    match path.split("/"):
+        case ["tests", room, "kernels", *_]:
+            return room
+    return None
+
+
+def has_changed(room: str, changed: set[str] | None) -> bool:
+    """Whether kernels of a room, their tests, or kernels that all rooms share are among these files."""
+    places = ("src/skyband/kernels/", f"src/skyband/{room}/kernels/", f"tests/{room}/kernels/")
+    return any(path.startswith(places) for path in changed or ())
+
+
+class Choice:
+    """What a run in a profile takes."""
+
+    def __init__(self, profile: str, changed: set[str] | None = None) -> None:
+        self.profile = profile
+        self._changed = changed_files(ROOT) if changed is None and profile in ("quick", "ci") else changed
+
+    def for_soak(self, items: Iterable[pytest.Item]) -> list[pytest.Item]:
+        """The tests that `make test` leaves to `make soak`."""
+        if self.profile not in ("quick", "ci", "soak"):
+            return []
+        return [item for same in by_test(items) for item in self._rest(same)]
+
+    def _rest(self, same: list[pytest.Item]) -> list[pytest.Item]:
+        room = room_of(same[0].nodeid)
+        if room is not None and not any(same[0].iter_markers("jit_only")):
+            return [] if self.profile != "soak" and has_changed(room, self._changed) else same
+        few = same[0].get_closest_marker("few")
+        if few is None:
+            return []
+        taken = spread(same, few.args[0])
+        return [item for item in same if item not in taken]
+
+    def left_out(self, items: Iterable[pytest.Item]) -> list[pytest.Item]:
+        """What a run without the JIT does not take."""
+        if self.profile != "coverage":
+            return []
+        some = [same for same in by_test(items) if room_of(same[0].nodeid) is None]
+        return [item for same in some for item in same if item not in spread(same, MOST_WITHOUT_JIT)]
+
+
+def by_test(items: Iterable[pytest.Item]) -> list[list[pytest.Item]]:
+    """The tests, those that differ by parameters alone together."""
+    found: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        found[item.nodeid.split("[")[0]].append(item)
+    return list(found.values())
