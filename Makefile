@@ -77,8 +77,14 @@ fast: $(READY) ## Run the tests with compiled kernels, those of benchmarks too, 
 	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.fast SKYBAND_PROFILE=ci $(PYTEST)=build/times/fast.xml -n 2 $(COUNTED) \
 	    -m "not soak and not spark"
 
-# What compiled runs cannot see: the branches of kernels, in the tests of kernels and in those of engines that add any.
-coverage: $(READY) ## Run the tests of kernels with the JIT off, and count the branches they take.
+# Compiled runs count every branch but those of kernels. These, of all tests of engines, take branches of kernels that the
+# tests of kernels do not; two parameters of each do.
+BY_ENGINES := $(addprefix tests/,contract/test_contract.py covering/test_search.py geotext/test_earth.py \
+    geotext/test_engine.py geotext/test_igpt.py overlay ranges/test_batch.py ranges/test_higher.py ranges/test_server.py \
+    ranges/test_subscribers.py ranges/test_wire.py ranked/test_engine.py topk/test_bands.py topk/test_cell_store.py \
+    topk/test_delivery_memory.py topk/test_scan.py window/test_geodesic.py window/test_grid_index.py \
+    window/test_sparse_index.py)
+coverage: $(READY) ## Run the tests of kernels with the JIT off, and count branches.
 	@echo "==> coverage: the tests of kernels, JIT off, branches counted"
 	@mkdir -p build/coverage
 	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.kernels NUMBA_DISABLE_JIT=1 SKYBAND_PROFILE=coverage \

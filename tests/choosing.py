@@ -1,14 +1,17 @@
 """Which tests a run takes: `make test` a part of what costs much, `make soak` the rest of it, and a plain pytest all.
 
 - Of a test that is marked `few(n)`, `make test` takes n parameters, spread evenly, and the soak the others.
-- The tests of a room's kernels are run by `make test` without the JIT, all of them, and compiled where kernels of that
-  room, or those that all rooms share, have changed: for most of them, compiling takes ten times as long as running, and
-  what is compiled there is also compiled, in larger pieces, by the engines. The soak runs all of them compiled.
-- Without the JIT, any other test is run for two of its parameters, since it takes several times as long.
+- `make test` runs the tests of a room's kernels without the JIT, and compiled where kernels of that room, or those
+  that they call, have changed: most of them take ten times as long to compile as to run, and what they compile is also
+  compiled, in larger pieces, by the engines. The soak runs all of them compiled.
+- Without the JIT a test is run for some of its parameters, since it takes several times as long: four for a test of
+  kernels, two for any other.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,7 +20,9 @@ import pytest
 from tests.changed import changed_files
 
 ROOT = Path(__file__).resolve().parents[1]
-MOST_WITHOUT_JIT = 2
+PACKAGE = ROOT / "src" / "skyband"
+MOST_OF_KERNELS, MOST_WITHOUT_JIT = 4, 2
+KERNELS = re.compile(r"^(?:from|import) skyband\.((?:\w+\.)?kernels)\b", re.MULTILINE)
 T = TypeVar("T")
 
 
@@ -35,9 +40,22 @@ def room_of(path: str) -> str | None:
     return None
 
 
+@cache
+def beneath(room: str) -> frozenset[str]:
+    """The rooms whose kernels those of a room call, itself among them, as paths within the package."""
+    found, rest = set[str](), [f"{room}/kernels/"]
+    while rest:
+        folder = rest.pop()
+        if folder not in found:
+            found.add(folder)
+            texts = (path.read_text(encoding="utf-8") for path in (PACKAGE / folder).glob("*.py"))
+            rest += [f"{name.replace('.', '/')}/" for text in texts for name in KERNELS.findall(text)]
+    return frozenset(found)
+
+
 def has_changed(room: str, changed: set[str] | None) -> bool:
-    """Whether kernels of a room, their tests, or kernels that all rooms share are among these files."""
-    places = ("src/skyband/kernels/", f"src/skyband/{room}/kernels/", f"tests/{room}/kernels/")
+    """Whether kernels of a room, those they call, or tests of them are among these files."""
+    places = (f"tests/{room}/kernels/", *(f"src/skyband/{folder}" for folder in beneath(room)))
     return any(path.startswith(places) for path in changed or ())
 
 
@@ -68,8 +86,11 @@ class Choice:
         """What a run without the JIT does not take."""
         if self.profile != "coverage":
             return []
-        some = [same for same in by_test(items) if room_of(same[0].nodeid) is None]
-        return [item for same in some for item in same if item not in spread(same, MOST_WITHOUT_JIT)]
+        left = []
+        for same in by_test(items):
+            taken = spread(same, MOST_WITHOUT_JIT if room_of(same[0].nodeid) is None else MOST_OF_KERNELS)
+            left += [item for item in same if item not in taken]
+        return left
 
 
 def by_test(items: Iterable[pytest.Item]) -> list[list[pytest.Item]]:

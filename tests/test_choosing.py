@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.choosing import Choice, has_changed, room_of, spread
+from tests.choosing import Choice, beneath, has_changed, room_of, spread
 
 
 class Item:
@@ -54,11 +54,13 @@ def test_kernels_are_compiled_where_they_have_changed() -> None:
     ):
         assert not set(names(KERNELS)) & set(names(Choice("ci", {changed}).for_soak(ITEMS)))
     assert not has_changed("topk", {"src/skyband/window/kernels/sparse.py"})
+    assert has_changed("window", {"src/skyband/topk/kernels/band.py"})
+    assert beneath("window") >= {"window/kernels/", "topk/kernels/", "kernels/"}
     assert not set(names(SLOW)) & set(names(Choice("ci", set()).for_soak(ITEMS)))
     assert [room_of("tests/topk/kernels/test_x.py::test"), room_of("tests/kernels/test_x.py::test")] == ["topk", None]
 
 
-def test_without_the_jit_all_of_a_kernel_and_two_of_anything_else() -> None:
+def test_without_the_jit_four_parameters_of_a_kernel_and_two_of_anything_else() -> None:
     left = names(Choice("coverage").left_out(ITEMS))
-    assert left == names(ENGINES[1:6])
+    assert left == names([*ENGINES[1:6], KERNELS[3], SLOW[3]])
     assert Choice("ci", set()).left_out(ITEMS) == []
