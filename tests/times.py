@@ -1,7 +1,7 @@
 """Where the time of a test run went: `python tests/times.py build/times/*.xml` prints what took most."""
 
 import sys
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -25,12 +25,12 @@ def read(path: Path) -> list[Timed]:
 
 def most(tests: list[Timed], depth: int) -> list[tuple[str, float]]:
     """What took most, longest first: folders (2), files (9), or tests whatever their parameters (0)."""
-    taken: Counter[str] = Counter()
+    taken: defaultdict[str, float] = defaultdict(float)
     for test in tests:
         parts = test.file.split(".")
         name = ".".join(parts[:depth]) if depth else f"{test.file}: {test.name.partition('[')[0]}"
-        taken[name] += test.seconds  # type: ignore[assignment]  # seconds are counted like anything else
-    return taken.most_common(MOST)
+        taken[name] += test.seconds
+    return sorted(taken.items(), key=lambda each: -each[1])[:MOST]
 
 
 def main(paths: list[Path]) -> None:

@@ -20,6 +20,11 @@ CHOSEN = frozenset(
 )
 
 
+def starts_spark(name: str) -> bool:
+    """Whether a benchmark is one of the pipeline."""
+    return name.startswith("pipeline")
+
+
 def toys(*names: str) -> list[Any]:
     """Parameters of a test that looks at one benchmark at a time."""
     return [pytest.param(name, marks=pytest.mark.toy(name)) for name in names]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from skyband.bench import BENCHMARKS, Row
-from tests.bench.chosen import CHOSEN
+from tests.bench.chosen import CHOSEN, starts_spark
 
 
 class Runs(dict[str, list[Row]]):
@@ -40,10 +40,13 @@ def asked_for(item: pytest.Item) -> list[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what looks at other benchmarks than the chosen ones to the soak."""
+    """Leave what looks at other benchmarks than the chosen ones to the soak, and those that start Spark to its run."""
     for item in items:
-        if not CHOSEN.issuperset(asked_for(item)):
+        asked = asked_for(item)
+        if not CHOSEN.issuperset(asked):
             item.add_marker("soak")
+        if any(starts_spark(name) for name in asked):
+            item.add_marker("spark")
 
 
 @pytest.fixture(scope="session")
