@@ -173,8 +173,13 @@ STREAM_FAULTS = {
 
 
 # Sources of the package and of the tests, by how their paths begin or end: whatever finds faults.
-FINDERS = ("src/skyband/testing/", "src/skyband/workload/", "/draw.py", "tests/contract/test_mutants.py")
-FINDERS += ("tests/contract/test_contract.py",)
+FINDERS = (
+    "src/skyband/testing/",
+    "src/skyband/workload/",
+    "/draw.py",
+    "tests/contract/test_contract.py",
+    "tests/contract/test_mutants.py",
+)
 SAMPLE = {
     "the older of equals first",
     "the weights of a subscriber's words do not count",
