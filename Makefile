@@ -96,7 +96,10 @@ spark: $(READY) ## Run the tests on Spark, and count branches.
 	@echo "==> spark: the tests on Spark, branches counted"
 	@mkdir -p build/coverage
 	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.spark SKYBAND_PROFILE=ci $(PYTEST)=build/times/spark.xml -n 2 \
-	    --dist loadfile $(COUNTED) -m "spark and not soak"
+	    --dist loadfile $(COUNTED) --ignore=tests/bench -m "spark and not soak"
+	@echo "==> spark: the toy benchmark of the pipeline, which starts sessions of its own, branches counted"
+	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.bench SKYBAND_PROFILE=ci $(PYTEST)=build/times/bench.xml -n 1 \
+	    $(COUNTED) tests/bench -m "spark and not soak"
 
 bench: $(READY) ## Run every benchmark and store its raw rows.
 	@echo "==> bench: every benchmark"
