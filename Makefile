@@ -2,7 +2,6 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.NOTPARALLEL:
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -14,13 +13,20 @@ UV := build/uv/bin
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
+# The tests start Python hundreds of times, and without its byte code each start takes two seconds longer.
+unexport PYTHONDONTWRITEBYTECODE
+
+# Targets that leave a core idle now and then run side by side; what each prints stays together.
+SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+PYTEST := $(BIN)/python -m pytest -q --dist worksteal --junitxml
+COUNTED := --cov=skyband --cov-branch --cov-report=
 
 # The scripts in a .venv that was copied or moved still point at its old place, which pyvenv.cfg tells; one that has lost
 # its Python cannot even say so. Either way its stamp goes, and it is made anew.
 WORKS := $(BIN)/python -c 'import os; assert " " + os.path.realpath(".venv") + "\n" in open(".venv/pyvenv.cfg").read()'
 $(shell $(WORKS) 2>/dev/null || rm -f $(READY))
 
-.PHONY: help demo test check fast coverage spark bench soak docs lock clean
+.PHONY: help demo test quick check warm fast coverage spark bench soak docs lock clean
 
 help: ## Print this list.
 	@echo "Skyband: top-k publish/subscribe. The first target that needs it installs everything into .venv."
@@ -31,8 +37,25 @@ demo: $(READY) ## Show a seeded day in a city in this terminal, then a summary a
 	@echo "==> demo: a seeded day in a city"
 	@$(BIN)/skyband demo
 
-test: check fast coverage spark docs ## Run all that a change must pass: check, fast, coverage, spark and docs.
+# Each step keeps both cores busy; docs/testing.md has what each takes.
+test: $(READY) ## Run all that a change must pass: check, docs, fast, spark and coverage.
+	@rm -rf build/coverage build/times
+	@$(SIDE_BY_SIDE) warm check docs
+	@$(MAKE) --no-print-directory fast
+	@$(SIDE_BY_SIDE) spark coverage
+	@echo "==> test: branches taken, of all"
+	@$(BIN)/coverage combine --quiet --keep --data-file=.coverage build/coverage
+	@$(BIN)/coverage report --fail-under=90
 	@echo "==> test: everything passed"
+
+quick: $(READY) ## Run a short form of all checks and tests but those on Spark, for the loop of a day.
+	@echo "==> quick: lint, format, types and layers beside the tests in their shortest form"
+	@$(SIDE_BY_SIDE) check short
+
+.PHONY: short
+short: $(READY)
+	@SKYBAND_PROFILE=quick $(PYTEST)=build/times/quick.xml -n 2 --ignore=tests/bench --ignore=tests/blackbox \
+	    --ignore=tests/contract/test_mutants.py -m "not soak and not spark"
 
 check: $(READY) ## Check lint, format, types and layers.
 	@echo "==> check: lint (ruff)"
@@ -44,27 +67,39 @@ check: $(READY) ## Check lint, format, types and layers.
 	@echo "==> check: layers (import-linter)"
 	@$(BIN)/lint-imports
 
-# Benchmarks are tested by coverage.
-fast: $(READY) ## Run the tests with compiled kernels.
-	@echo "==> fast: compiling ahead, so that no two tests compile the same"
-	@$(BIN)/skyband warm
-	@echo "==> fast: the tests, kernels compiled"
-	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/bench -m "not soak and not spark"
+warm: $(READY) ## Compile every engine ahead, so that no two tests compile the same.
+	@echo "==> warm: compiling every engine"
+	@$(BIN)/skyband warm --all --processes 2
 
-coverage: $(READY) ## Run the tests with the JIT off, and count the branches they take.
-	@echo "==> coverage: the tests, JIT off, branches counted"
-	@NUMBA_DISABLE_JIT=1 SKYBAND_PROFILE=coverage $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/bench \
-	    -m "not soak and not spark and not jit_only" --cov=skyband --cov-branch --cov-report=
+fast: $(READY) ## Run the tests with compiled kernels, those of benchmarks too, and count branches.
+	@echo "==> fast: the tests, kernels compiled, branches counted"
+	@mkdir -p build/coverage
+	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.fast SKYBAND_PROFILE=ci $(PYTEST)=build/times/fast.xml -n 2 $(COUNTED) \
+	    -m "not soak and not spark"
 
-# Spark's workers and benchmarks run with compiled kernels: without the JIT they take longer. Tests of one file stay
-# together, so that a server or a session is started once for all of them.
-spark: $(READY) ## Run the tests on Spark and those of benchmarks; with coverage before them, 90% of branches are taken.
+# Compiled runs count every branch but those of kernels. These, of all tests of engines, take branches of kernels that the
+# tests of kernels do not; two parameters of each do.
+BY_ENGINES := $(addprefix tests/,contract/test_contract.py covering/test_search.py geotext/test_earth.py \
+    geotext/test_engine.py geotext/test_igpt.py overlay ranges/test_batch.py ranges/test_higher.py ranges/test_server.py \
+    ranges/test_subscribers.py ranges/test_wire.py ranked/test_engine.py topk/test_bands.py topk/test_cell_store.py \
+    topk/test_delivery_memory.py topk/test_scan.py window/test_geodesic.py window/test_grid_index.py \
+    window/test_sparse_index.py)
+coverage: $(READY) ## Run the tests of kernels with the JIT off, and count branches.
+	@echo "==> coverage: the tests of kernels, JIT off, branches counted"
+	@mkdir -p build/coverage
+	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.kernels NUMBA_DISABLE_JIT=1 SKYBAND_PROFILE=coverage \
+	    $(PYTEST)=build/times/coverage.xml -n 1 $(COUNTED) -m "not soak and not spark and not jit_only" \
+	    $(wildcard tests/kernels tests/*/kernels) $(BY_ENGINES)
+
+# Tests of one file stay together, so that a server or a session is started once for all of them.
+spark: $(READY) ## Run the tests on Spark, and count branches.
 	@echo "==> spark: the tests on Spark, branches counted"
-	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/bench -m "spark and not soak" \
-	    --cov=skyband --cov-branch --cov-append --cov-report=
-	@echo "==> spark: the tests of benchmarks, branches counted"
-	@SKYBAND_PROFILE=ci $(BIN)/python -m pytest -n 2 --dist worksteal tests/bench \
-	    --cov=skyband --cov-branch --cov-append --cov-fail-under=90
+	@mkdir -p build/coverage
+	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.spark SKYBAND_PROFILE=ci $(PYTEST)=build/times/spark.xml -n 2 \
+	    --dist loadfile $(COUNTED) --ignore=tests/bench -m "spark and not soak"
+	@echo "==> spark: the toy benchmark of the pipeline, which starts sessions of its own, branches counted"
+	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.bench SKYBAND_PROFILE=ci $(PYTEST)=build/times/bench.xml -n 1 \
+	    $(COUNTED) tests/bench -m "spark and not soak"
 
 bench: $(READY) ## Run every benchmark and store its raw rows.
 	@echo "==> bench: every benchmark"
@@ -114,12 +149,16 @@ endef
 
 # --no-deps: the lock names every package. Where one asks for another with an extra (coverage[toml]), an older pip takes the
 # newest release in place of the locked one, and then misses its hash. `pip check` tells whether the lock is complete.
+# Spark is built from its sources, which takes one core as long as all other packages take the other.
+LOCKED := --no-deps --only-binary :all: --no-binary pyspark --require-hashes
 $(READY): requirements.lock pyproject.toml
 	@if ! $(WORKS) 2>/dev/null; then $(find_python); \
 	    echo "==> set-up: making .venv with $$("$$python" -V)"; "$$python" -m venv --clear .venv; fi
 	@echo "==> set-up: installing $$(grep -c == requirements.lock) locked packages (the first time takes a minute or two)"
-	@$(BIN)/python -m pip install --no-deps --only-binary :all: --no-binary pyspark --require-hashes -r requirements.lock \
-	    | { $(show_progress); }
+	@mkdir -p build
+	@awk '/^[a-z0-9]/ { of = /^pyspark==/ ? "spark" : "others" } of { print > "build/lock-" of ".txt" }' requirements.lock
+	@$(BIN)/python -m pip install --quiet $(LOCKED) -r build/lock-spark.txt & spark=$$!; \
+	    $(BIN)/python -m pip install $(LOCKED) -r build/lock-others.txt | { $(show_progress); } && wait $$spark
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m pip check --quiet
 	@touch $(READY)

@@ -1,8 +1,7 @@
-"""Hypothesis profiles: how hard the random tests try, chosen by SKYBAND_PROFILE (dev, ci, coverage, soak, hunt)."""
+"""How hard the tests try, chosen by SKYBAND_PROFILE: dev, quick, ci, coverage, soak or hunt; see docs/testing.md."""
 
 import os
 import signal
-from collections import defaultdict
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -14,6 +13,7 @@ EVERYWHERE = settings(
 
 settings.register_profile("dev", EVERYWHERE, max_examples=25, stateful_step_count=30)
 settings.register_profile("ci", EVERYWHERE, max_examples=8, stateful_step_count=20, derandomize=True)
+settings.register_profile("quick", EVERYWHERE, max_examples=2, stateful_step_count=10, derandomize=True)
 settings.register_profile("coverage", EVERYWHERE, max_examples=6, stateful_step_count=12, derandomize=True)
 settings.register_profile("soak", EVERYWHERE, max_examples=100, stateful_step_count=60)
 # Only to find out whether something is wrong, not the smallest example of it.
@@ -26,7 +26,8 @@ settings.register_profile(
     database=None,
     phases=[Phase.generate],
 )
-settings.load_profile(os.environ.get("SKYBAND_PROFILE", "dev"))
+PROFILE = os.environ.get("SKYBAND_PROFILE", "dev")
+settings.load_profile(PROFILE)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,26 +37,23 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    if os.environ.get("SKYBAND_PROFILE") == "soak":
+    if PROFILE == "soak":
         from tests.resuming import FOLDER, ROOT, Resuming, sources_digest
 
         config.pluginmanager.register(Resuming(config, FOLDER / f"{sources_digest(ROOT)}.txt"), "resuming")
 
 
-# Without the JIT a test is run for so many of its parameters, spread evenly: all of them are run compiled.
-MOST_WITHOUT_JIT = 2
-
-
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out most parameters of a test in the coverage run, which takes several times as long for each."""
-    if os.environ.get("SKYBAND_PROFILE") != "coverage":
+    """Leave some tests to the soak, and in a run without the JIT most parameters of a test to compiled runs."""
+    # Those who look for planted faults run this from elsewhere, where there is no `tests`, and have chosen already.
+    if PROFILE == "hunt":
         return
-    by_test: defaultdict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        by_test[item.nodeid.split("[")[0]].append(item)
-    kept = set()
-    for same in by_test.values():
-        n = min(len(same), MOST_WITHOUT_JIT)
-        kept |= {same[i * (len(same) - 1) // max(n - 1, 1)] for i in range(n)}
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = [item for item in items if item in kept]
+    from tests.choosing import Choice
+
+    choice = Choice(PROFILE)
+    for item in choice.for_soak(items):
+        item.add_marker("soak")
+    left_out = set(choice.left_out(items))
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]

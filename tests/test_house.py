@@ -17,7 +17,22 @@ from tests import counts
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "src" / "skyband").rglob("*.py"))
 SHAPELESS = {"utils", "util", "common", "helpers", "helper", "core", "manager", "misc"}
-TARGETS = {"help", "demo", "test", "check", "fast", "coverage", "spark", "bench", "soak", "docs", "lock", "clean"}
+TARGETS = {
+    "help",
+    "demo",
+    "test",
+    "quick",
+    "check",
+    "warm",
+    "fast",
+    "coverage",
+    "spark",
+    "bench",
+    "soak",
+    "docs",
+    "lock",
+    "clean",
+}
 
 # Letters in brackets keep the patterns from matching this file.
 MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:[w]ork|[t]mp|[r]oot|[h]ome|[U]sers|[f]arm|[m]nt|[o]pt)/\w")

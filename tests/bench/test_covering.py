@@ -25,6 +25,7 @@ from skyband.covering.kernels.corners import NONE
 from skyband.covering.kernels.cubes import n_cubes
 from skyband.covering.roots import Roots
 from skyband.covering.search import Greedy
+from tests.bench.chosen import toys
 
 SETTINGS = (
     CoveringSetting(60, 2, bits=6),
@@ -200,6 +201,7 @@ def test_a_table_that_takes_too_long_is_left_short(monkeypatch: pytest.MonkeyPat
     assert table.roots.curve.size == table.stayed.sum()
 
 
+@pytest.mark.toy("covering-figure2", "covering-figure5")
 def test_figures_of_the_paper_hold_at_any_size(runs: dict[str, list[Row]]) -> None:
     squares = {(row["algorithm"], row["parameters"]["side"]): row["measures"] for row in runs["covering-figure2"]}
     assert squares["Z", 16]["runs"] == squares["Hilbert", 16]["runs"] == 1
@@ -209,7 +211,7 @@ def test_figures_of_the_paper_hold_at_any_size(runs: dict[str, list[Row]]) -> No
     assert sum(part["cubes"] for part in parts) == region["cubes"]
 
 
-@pytest.mark.parametrize("name", ["covering-figure7", "covering-figure8", "covering-figure9"])
+@pytest.mark.parametrize("name", toys("covering-figure7", "covering-figure8", "covering-figure9"))
 def test_less_coverage_takes_fewer_probes(name: str, runs: dict[str, list[Row]]) -> None:
     for contest in {row["contest"] for row in runs[name]}:
         rows = [row for row in runs[name] if row["contest"] == contest]
@@ -220,9 +222,14 @@ def test_less_coverage_takes_fewer_probes(name: str, runs: dict[str, list[Row]])
         assert [row["algorithm"] for row in rows[-2:]] == ["corners", "jumps"]
 
 
-def test_nothing_finds_more_than_exact_search(runs: dict[str, list[Row]]) -> None:
+@pytest.mark.toy("covering")
+def test_nothing_is_found_that_is_not_covered(runs: dict[str, list[Row]]) -> None:
     for row in runs["covering"]:
         assert row["measures"]["found"] <= row["measures"]["covered"]
+
+
+@pytest.mark.toy("covering-recall")
+def test_nothing_finds_more_than_exact_search(runs: dict[str, list[Row]]) -> None:
     exact, *others = (row["measures"] for row in runs["covering-recall"])
     assert (exact["recall"], exact["recall_roots"], exact["longer"]) == (1, 1, 1)
     for other in others:

@@ -39,6 +39,7 @@ def test_the_full_scale_is_that_of_section_7() -> None:
     assert set(scale.data) == {"tweets", "places", "reviews", "geonames", "quakes", "listings"}
 
 
+@pytest.mark.toy("geotext-figure6")
 def test_figure_6_has_every_kmax_and_ratio_beside_one_cskyband(runs: dict[str, list[Row]]) -> None:
     rows = runs["geotext-figure6"]
     assert [row["algorithm"] for row in rows] == ["cskyband"] + ["kmax"] * 6 + ["skyband"] * 6
@@ -54,11 +55,13 @@ def test_figure_6_has_every_kmax_and_ratio_beside_one_cskyband(runs: dict[str, l
     assert cells[-1][2] == "θ = 0.75 kScore"
 
 
+@pytest.mark.toy("geotext-figure7")
 def test_figure_7_has_the_default_first(runs: dict[str, list[Row]]) -> None:
     rows = runs["geotext-figure7"]
     assert [row["parameters"]["groups"] for row in rows] == [geotext.N_GROUPS, 2] * len(TOY.data)
 
 
+@pytest.mark.toy("geotext-figure8")
 def test_figure_8_has_every_pruning_switched_off(runs: dict[str, list[Row]]) -> None:
     rows = runs["geotext-figure8"]
     entrants = [entrant.label for entrant in geotext.PRUNED]
@@ -73,6 +76,7 @@ def test_figure_8_has_every_pruning_switched_off(runs: dict[str, list[Row]]) -> 
         assert found["igpt"]["index.verified"] <= found["without unseen"]["index.verified"]
 
 
+@pytest.mark.toy("geotext-figure9", "geotext-figure11")
 def test_figures_9_and_11_have_every_data_set(runs: dict[str, list[Row]]) -> None:
     rows = runs["geotext-figure9"]
     assert named(rows) == [(data, name) for data in TOY.data for name in ("igpt", "ciq", "blocks")]
@@ -84,6 +88,7 @@ def test_figures_9_and_11_have_every_data_set(runs: dict[str, list[Row]]) -> Non
     assert named(rows) == [(data, name) for data in TOY.data for name in ("skype", "ciq-kmax", "blocks")]
 
 
+@pytest.mark.toy("geotext-table2")
 def test_table_2_is_made_of_the_runs_of_figure_10(runs: dict[str, list[Row]]) -> None:
     rows = runs["geotext-table2"]
     entrants = [entrant.label for entrant in geotext.POLICIES]
@@ -114,10 +119,13 @@ def test_cskyband_keeps_less_than_kmax() -> None:
 @pytest.mark.parametrize(
     ("name", "parameter", "values"),
     [
-        ("geotext-figure12", "n_keywords", list(TOY.keywords)),
-        ("geotext-figure13", "k", list(TOY.ks)),
-        ("geotext-figure14", "n_subscriptions", [TOY.n_subscriptions, 2 * TOY.n_subscriptions]),
-        ("geotext-figure15", "n_live", [TOY.n_live, 2 * TOY.n_live]),
+        pytest.param(f"geotext-{figure}", *swept, marks=pytest.mark.toy(f"geotext-{figure}"))
+        for figure, *swept in (
+            ("figure12", "n_keywords", list(TOY.keywords)),
+            ("figure13", "k", list(TOY.ks)),
+            ("figure14", "n_subscriptions", [TOY.n_subscriptions, 2 * TOY.n_subscriptions]),
+            ("figure15", "n_live", [TOY.n_live, 2 * TOY.n_live]),
+        )
     ],
 )
 def test_sweeps_have_three_engines_at_every_value(
@@ -141,6 +149,7 @@ def test_a_sweep_stops_where_memory_does(monkeypatch: pytest.MonkeyPatch) -> Non
     assert BENCHMARKS["geotext-figure14"].table(rows)[1][-1][:2] == ["72", "tweets, blocks"]
 
 
+@pytest.mark.toy("geotext")
 def test_growth_has_every_engine_by_batch_and_by_publication(runs: dict[str, list[Row]]) -> None:
     rows = runs["geotext"]
     engines = ("scan", "ciq-kmax", "skype", "blocks")

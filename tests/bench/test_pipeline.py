@@ -192,6 +192,7 @@ def test_the_other_shape_goes_on_from_a_snapshot(
 
 
 @pytest.mark.spark
+@pytest.mark.toy("pipeline")
 def test_every_contest_is_measured(runs: dict[str, list[Row]]) -> None:
     rows = runs["pipeline"]
     found = {(row["contest"].partition(",")[0], row["algorithm"]) for row in rows}

@@ -30,6 +30,7 @@ from skyband.bench.ranges_trial import Trial, contest, require_agreement
 from skyband.bench.real import VARIABLE, find
 from skyband.bench.runner import WrongAnswer
 from skyband.ranges import workload as ranges
+from tests.bench.chosen import toys
 
 SETTING = RangesSetting(60, 20, n_objects=15, n_warm=4, batch=10)
 ALL = (UNICAST, DENSE, SPARSE, loosened(DENSE, 1.0), loosened(SPARSE, 1.0), RELAX)
@@ -179,6 +180,7 @@ def test_traffic_of_unicast_is_that_of_its_own_messages() -> None:
     assert "way_overlay" not in relax
 
 
+@pytest.mark.toy("ranges-figure16")
 def test_batches_are_told_with_less(runs: dict[str, list[Row]]) -> None:
     rows = runs["ranges-figure16"]
     for online, coalesce, batch in zip(*[iter(rows)] * 3, strict=True):
@@ -189,6 +191,7 @@ def test_batches_are_told_with_less(runs: dict[str, list[Row]]) -> None:
         assert batch["measures"]["messages"] <= online["measures"]["messages"]
 
 
+@pytest.mark.toy("ranges-batch")
 def test_batches_of_one_change_are_told_alike_in_both_modes(runs: dict[str, list[Row]]) -> None:
     rows = runs["ranges-batch"]
     settings = set()
@@ -204,6 +207,7 @@ def test_batches_of_one_change_are_told_alike_in_both_modes(runs: dict[str, list
     assert len(settings) == 2 * 2 * 2 * 2
 
 
+@pytest.mark.toy("ranges-figure20")
 def test_one_server_answers_alone(runs: dict[str, list[Row]]) -> None:
     for one, many in zip(*[iter(runs["ranges-figure20"])] * 2, strict=True):
         assert one["measures"]["length"] == 1.0
@@ -211,36 +215,38 @@ def test_one_server_answers_alone(runs: dict[str, list[Row]]) -> None:
         assert many["measures"]["min_y"] == one["measures"]["min_y"]
 
 
-def test_redundancy_is_over_what_an_exact_approach_has(runs: dict[str, list[Row]]) -> None:
-    for name in ("ranges-table2", "ranges-table5"):
-        for row in runs[name]:
-            told = row["measures"]
-            if row["algorithm"] in ("Unicast", "Paint-Dense", "Paint-Sparse"):
-                assert told["redundancy"] == told["redundancy_changed"] == 0.0
-            else:
-                assert told["redundancy_changed"] >= 0.0
+@pytest.mark.parametrize("name", toys("ranges-table2", "ranges-table5"))
+def test_redundancy_is_over_what_an_exact_approach_has(name: str, runs: dict[str, list[Row]]) -> None:
+    for row in runs[name]:
+        told = row["measures"]
+        if row["algorithm"] in ("Unicast", "Paint-Dense", "Paint-Sparse"):
+            assert told["redundancy"] == told["redundancy_changed"] == 0.0
+        else:
+            assert told["redundancy_changed"] >= 0.0
 
 
-def test_cn_relax_is_in_the_tables_of_redundancy(runs: dict[str, list[Row]]) -> None:
-    for name, m, last in (("ranges-table2", 2_000_000, "79.98"), ("ranges-table5", 400_000, "36.11")):
-        rows = [row for row in runs[name] if row["algorithm"] == "CN-Relax"]
-        assert [row["parameters"]["k"] for row in rows] == list(SCALES["toy"].ks)
-        assert all(row["measures"]["redundancy_changed"] > 0.0 for row in rows)
-        beside: Row = {"algorithm": "CN-Relax", "parameters": {"n_subscriptions": m, "k": 20}, "measures": {}}
-        columns = {column.header: column.cell for column in BENCHMARKS[name].columns}
-        assert columns["redundancy, paper"](beside, beside) == last
+@pytest.mark.parametrize("name", toys("ranges-table2", "ranges-table5"))
+def test_cn_relax_is_in_the_tables_of_redundancy(name: str, runs: dict[str, list[Row]]) -> None:
+    m, last = {"ranges-table2": (2_000_000, "79.98"), "ranges-table5": (400_000, "36.11")}[name]
+    rows = [row for row in runs[name] if row["algorithm"] == "CN-Relax"]
+    assert [row["parameters"]["k"] for row in rows] == list(SCALES["toy"].ks)
+    assert all(row["measures"]["redundancy_changed"] > 0.0 for row in rows)
+    beside: Row = {"algorithm": "CN-Relax", "parameters": {"n_subscriptions": m, "k": 20}, "measures": {}}
+    columns = {column.header: column.cell for column in BENCHMARKS[name].columns}
+    assert columns["redundancy, paper"](beside, beside) == last
 
 
-def test_traffic_of_unicast_is_in_the_rows_by_every_kind_of_link(runs: dict[str, list[Row]]) -> None:
-    for name in ("ranges-figure14", "ranges-figure17"):
-        headers, cells = BENCHMARKS[name].table(runs[name])
-        shown = [headers.index(each) for each in headers if each.startswith(("overlay bytes", "IP bytes"))]
-        assert len(shown) == 8
-        for row in cells:
-            if row[1] == "Unicast":
-                assert all(row[at] for at in shown)
+@pytest.mark.parametrize("name", toys("ranges-figure14", "ranges-figure17"))
+def test_traffic_of_unicast_is_in_the_rows_by_every_kind_of_link(name: str, runs: dict[str, list[Row]]) -> None:
+    headers, cells = BENCHMARKS[name].table(runs[name])
+    shown = [headers.index(each) for each in headers if each.startswith(("overlay bytes", "IP bytes"))]
+    assert len(shown) == 8
+    for row in cells:
+        if row[1] == "Unicast":
+            assert all(row[at] for at in shown)
 
 
+@pytest.mark.toy("ranges-table7")
 def test_sloped_rows_agree_and_have_more_to_tell(runs: dict[str, list[Row]]) -> None:
     rows = runs["ranges-table7"]
     for dense, sparse in zip(*[iter(rows)] * 2, strict=True):

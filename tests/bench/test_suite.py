@@ -18,7 +18,9 @@ from skyband.bench.row import ns_per_operation, skipped
 from skyband.bench.runner import race
 from skyband.bench.suite import basics
 from skyband.bench.view import RATIO, algorithm, given, plot
+from tests.bench.chosen import CHOSEN, starts_spark, toys
 
+HERE = frozenset(name for name in CHOSEN if not starts_spark(name))
 FIELDS = {
     "benchmark", "size", "at", "commit", "machine", "versions", "contest", "algorithm", "parameters", "latencies",
     "n_operations", "measures", "skipped",
@@ -78,13 +80,19 @@ def test_two_entries_do_not_share_a_name(monkeypatch: pytest.MonkeyPatch) -> Non
         discover()
 
 
+def test_every_paper_and_room_has_a_benchmark_that_is_always_run() -> None:
+    assert set(BENCHMARKS) >= CHOSEN
+    for table in tables():
+        assert CHOSEN & {experiment.name for experiment in table}
+
+
 def test_every_benchmark_says_what_it_measures() -> None:
     for name, benchmark in BENCHMARKS.items():
         assert benchmark.name == name
         assert benchmark.summary.endswith(".")
 
 
-@pytest.fixture(scope="module", params=sorted(BENCHMARKS))
+@pytest.fixture(scope="module", params=toys(*sorted(BENCHMARKS)))
 def name(request: pytest.FixtureRequest) -> str:
     """Of the module, so that all tests of a benchmark follow each other, in one process."""
     return str(request.param)
@@ -110,6 +118,7 @@ def test_tables_have_a_cell_for_every_header(name: str, runs: dict[str, list[Row
     assert cells[0][headers.index("ratio")] == "1"
 
 
+@pytest.mark.toy("scan")
 def test_a_skipped_row_shows_its_reason(runs: dict[str, list[Row]]) -> None:
     row = runs["scan"][2] | {"skipped": "Skipped: too long.", "latencies": [], "n_operations": 0, "measures": {}}
     _, cells = BENCHMARKS["scan"].table([row])
@@ -117,6 +126,7 @@ def test_a_skipped_row_shows_its_reason(runs: dict[str, list[Row]]) -> None:
     assert cells[0][-1] == "Skipped: too long."
 
 
+@pytest.mark.toy("scan")
 def test_publishing_costs_what_brute_force_costs(runs: dict[str, list[Row]]) -> None:
     swept = [row for row in runs["scan"] if "operation" in row["parameters"] and row["algorithm"] == "scan"]
     swept = [row for row in swept if row["parameters"]["operation"] == "publish"]
@@ -144,6 +154,7 @@ def test_a_window_that_has_slid_on_sees_refills() -> None:
     assert 0.05 < by_refills / by_arrivals < 0.5
 
 
+@pytest.mark.toy("scan")
 def test_subscribing_to_a_full_window_scores_all_of_it(runs: dict[str, list[Row]]) -> None:
     rows = [row for row in runs["scan"] if row["parameters"]["operation"] == "subscribe"]
     for row in rows:
@@ -151,6 +162,7 @@ def test_subscribing_to_a_full_window_scores_all_of_it(runs: dict[str, list[Row]
             assert row["measures"]["scored"] == row["parameters"]["n_live"] * row["n_operations"]
 
 
+@pytest.mark.toy("scan", "kernels")
 def test_bytes_are_counted(runs: dict[str, list[Row]]) -> None:
     scans = [row for row in runs["scan"] if row["algorithm"] == "scan" and row["parameters"]["operation"] == "publish"]
     assert all(any(name.startswith("bytes.") for name in row["measures"]) for row in scans)
@@ -158,18 +170,24 @@ def test_bytes_are_counted(runs: dict[str, list[Row]]) -> None:
     assert all(row["measures"]["bytes"] > 0 for row in added)
 
 
-def test_figures_are_drawn_from_stored_rows_alone(runs: dict[str, list[Row]], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "names",
+    [pytest.param(some, marks=pytest.mark.toy(*some)) for some in (HERE, CHOSEN - HERE, set(BENCHMARKS))],
+    ids=len,
+)
+def test_figures_are_drawn_from_stored_rows_alone(names: set[str], runs: dict[str, list[Row]], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    for name in BENCHMARKS:
+    for name in names:
         path = store(runs[name], tmp_path / "rows")
         assert path.name.startswith(f"{name}-")
     assert rows_of(load(tmp_path / "rows").slice(0, 1))[0]["latencies"]
     drawn = draw(tmp_path / "rows", tmp_path / "figures")
-    expected = {f"{name}-{plot.name}.png" for name, benchmark in BENCHMARKS.items() for plot in benchmark.plots}
+    expected = {f"{name}-{plot.name}.png" for name in names for plot in BENCHMARKS[name].plots}
     assert {path.name for path in drawn} == expected
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)
 
 
+@pytest.mark.toy("parse")
 def test_without_matplotlib_one_sentence_says_what_to_install(
     runs: dict[str, list[Row]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ def test_the_full_scale_is_table_1() -> None:
         assert each.threshold == pytest.approx(0.09 * (1000 / each.rate) ** 0.25, rel=0.05)
 
 
+@pytest.mark.toy("window-figure15")
 def test_figure_15_has_every_k_and_window(runs: dict[str, list[Row]]) -> None:
     for data in TOY.data:
         rows = [row for row in runs["window-figure15"] if row["parameters"]["data"] == data]
@@ -50,6 +51,7 @@ def test_figure_15_has_every_k_and_window(runs: dict[str, list[Row]]) -> None:
         assert all(score[k, 8] < score[k, 4] for k in TOY.ks)
 
 
+@pytest.mark.toy("window-figure16")
 def test_figure_16_has_both_models_at_every_rate(runs: dict[str, list[Row]]) -> None:
     rows = runs["window-figure16"]
     assert [(row["parameters"]["rate"], row["algorithm"]) for row in rows] == [
@@ -61,6 +63,7 @@ def test_figure_16_has_both_models_at_every_rate(runs: dict[str, list[Row]]) -> 
     assert matched[-1] > 8 * matched[0] > 0
 
 
+@pytest.mark.toy("window-figure17")
 def test_figure_17_has_tops_and_thresholds(runs: dict[str, list[Row]]) -> None:
     for data in TOY.data:
         rows = [row for row in runs["window-figure17"] if row["parameters"]["data"] == data]
@@ -72,6 +75,7 @@ def test_figure_17_has_tops_and_thresholds(runs: dict[str, list[Row]]) -> None:
         assert list(matched.values()) == sorted(matched.values())
 
 
+@pytest.mark.toy("window-figure18")
 def test_figure_18_counts_updates_of_both_algorithms(runs: dict[str, list[Row]]) -> None:
     rows = runs["window-figure18"]
     assert len(rows) == 2 * len(TOY.ks) * len(TOY.windows)

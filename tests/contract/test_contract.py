@@ -1,5 +1,7 @@
 """The contract suite, for every engine there is."""
 
+import os
+
 import pytest
 
 from skyband.testing import Case, check_against_oracle, check_determinism, check_splits, contract_cases
@@ -13,14 +15,28 @@ def in_one_window(cases: list[Case]) -> list[Case]:
     return [some[turn % len(some)] for turn, some in enumerate(same_but_for_window.values())]
 
 
+def in_turn(cases: list[Case]) -> list[Case]:
+    """Every engine with every option in every window, by batch and by publication in turn; the soak takes both."""
+    by_engine: dict[object, dict[object, list[Case]]] = {}
+    for case in cases:
+        by_engine.setdefault(case.engine, {}).setdefault((case.options, case.window), []).append(case)
+    chosen = []
+    for settings in by_engine.values():
+        for turn, some in enumerate(settings.values()):
+            chosen += [some[turn % len(some)]] if len(settings) > 1 else some
+    return chosen
+
+
 BY_BATCH = in_one_window([case for case in contract_cases() if case.granularity == "batch"])
+# Whoever looks for a fault names the case that finds it.
+CASES = contract_cases() if os.environ.get("SKYBAND_PROFILE") == "hunt" else in_turn(contract_cases())
 # Only there does every single change have to be the same however the stream is split.
 BY_PUBLICATION = in_one_window(
     [case for case in contract_cases() if case.granularity == "publication" or case.engine.family == "ranked"]
 )
 
 
-@pytest.mark.parametrize("case", contract_cases(), ids=str)
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_engine_equals_the_oracle(case: Case) -> None:
     check_against_oracle(case)
 
@@ -33,3 +49,11 @@ def test_how_a_stream_is_split_does_not_matter(case: Case) -> None:
 @pytest.mark.parametrize("case", BY_BATCH, ids=str)
 def test_nothing_is_left_to_chance(case: Case) -> None:
     check_determinism(case)
+
+
+def test_every_engine_is_checked_in_every_mode_and_window_and_by_both_granularities() -> None:
+    chosen, every = in_turn(contract_cases()), contract_cases()
+    assert {(case.engine, case.options, case.window) for case in chosen} == {
+        (case.engine, case.options, case.window) for case in every
+    }
+    assert {(case.engine, case.granularity) for case in chosen} == {(case.engine, case.granularity) for case in every}

@@ -1,15 +1,25 @@
-"""The contract suite fails when an engine is wrong: small faults are put into a copy of Scan, and each is found."""
+"""The contract suite fails when an engine is wrong: small faults are put into a copy of it, and each is found.
+
+Each fault is a process or two of several seconds, so that `make test` puts in those whose file has changed since the
+branch began, or all of them if what finds them has changed: the suite, what draws its rows, or this file. Where nothing
+of that has, or git cannot tell, it is a fixed sample, one fault for each family and one for streams. `make soak` puts
+in all of them. That every fault still has its place in the sources is checked each time.
+"""
 
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import skyband
+from tests.changed import changed_files
 
+ROOT = Path(__file__).resolve().parents[2]
 SOURCE = Path(skyband.__file__).parent
 SUITE = Path(__file__).with_name("test_contract.py")
 
@@ -204,6 +214,35 @@ STREAM_FAULTS = {
 }
 
 
+# Sources of the package and of the tests, by how their paths begin or end: whatever finds faults.
+FINDERS = (
+    "src/skyband/testing/",
+    "src/skyband/workload/",
+    "/draw.py",
+    "tests/contract/test_contract.py",
+    "tests/contract/test_mutants.py",
+)
+SAMPLE = {
+    "the older of equals first",
+    "the weights of a subscriber's words do not count",
+    "ranges without their left end",
+    "a missing dimension meets nothing",
+    "what leaves the most recent ones is forgotten",
+}
+
+
+def chosen(faults: Mapping[str, tuple[Any, ...]], changed: set[str] | None) -> list[str]:
+    """The faults to put in after a change to these files, see above."""
+    changed = changed or set()
+    if any(path.startswith(FINDERS) or path.endswith(FINDERS) for path in changed):
+        return list(faults)
+    touched = [name for name, (file, *_) in faults.items() if f"src/skyband/{file}" in changed]
+    return touched or [name for name in faults if name in SAMPLE]
+
+
+CHANGED = changed_files(ROOT)
+
+
 def _spoil(folder: Path, file: str, right: str, wrong: str) -> None:
     """Put a copy of the package with a fault in it into the folder."""
     copy = folder / "skyband"
@@ -214,9 +253,8 @@ def _spoil(folder: Path, file: str, right: str, wrong: str) -> None:
     (copy / file).write_text(text.replace(right, wrong))
 
 
-@pytest.mark.jit_only
-@pytest.mark.parametrize("fault", STREAM_FAULTS)
-def test_streams_find(fault: str, tmp_path: Path) -> None:
+def check_that_streams_find(fault: str, tmp_path: Path) -> None:
+    """Put a fault in, and see that a stream of one of the first hundred seeds finds it."""
     *places, (family, name, said) = STREAM_FAULTS[fault]
     _spoil(tmp_path, *places)
     look = f"[check_stream({family!r}, seed, names=({name!r},)) for seed in range(100)]"
@@ -237,9 +275,8 @@ def test_streams_find(fault: str, tmp_path: Path) -> None:
     assert f"check_stream({family!r}, " in found.stderr
 
 
-@pytest.mark.jit_only
-@pytest.mark.parametrize("fault", FAULTS)
-def test_the_suite_finds(fault: str, tmp_path: Path) -> None:
+def check_that_the_suite_finds(fault: str, tmp_path: Path) -> None:
+    """Put a fault in, and see that the state machine finds it."""
     *places, case = FAULTS[fault]
     _spoil(tmp_path, *places)
     options = ["-q", "-x", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(tmp_path)]
@@ -259,3 +296,48 @@ def test_the_suite_finds(fault: str, tmp_path: Path) -> None:
     )
     assert found.returncode == 1, found.stdout + found.stderr
     assert "1 failed" in found.stdout
+
+
+@pytest.mark.jit_only
+@pytest.mark.parametrize("fault", chosen(FAULTS, CHANGED))
+def test_the_suite_finds(fault: str, tmp_path: Path) -> None:
+    check_that_the_suite_finds(fault, tmp_path)
+
+
+@pytest.mark.jit_only
+@pytest.mark.parametrize("fault", chosen(STREAM_FAULTS, CHANGED))
+def test_streams_find(fault: str, tmp_path: Path) -> None:
+    check_that_streams_find(fault, tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_suite_finds_every_fault(fault: str, tmp_path: Path) -> None:
+    check_that_the_suite_finds(fault, tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("fault", STREAM_FAULTS)
+def test_streams_find_every_fault(fault: str, tmp_path: Path) -> None:
+    check_that_streams_find(fault, tmp_path)
+
+
+@pytest.mark.parametrize(("file", "right"), [places[:2] for places in (FAULTS | STREAM_FAULTS).values()])
+def test_every_fault_has_its_place(file: str, right: str) -> None:
+    assert right in (SOURCE / file).read_text(), f"{file} has no {right!r} any more: name the place anew."
+
+
+def test_faults_are_chosen_by_what_changed() -> None:
+    both = FAULTS | STREAM_FAULTS
+    assert set(both) >= SAMPLE
+    assert set(chosen(both, None)) == set(chosen(both, {"README.md", "src/skyband/cli/warm.py"})) == SAMPLE
+    assert chosen(both, {"src/skyband/geotext/kernels/ciq.py"}) == ["the cell across is taken for the one below"]
+    assert len(chosen(FAULTS, {"src/skyband/topk/kernels/band.py", "src/skyband/cli/warm.py"})) == 3
+    for finder in ("src/skyband/testing/machine.py", "src/skyband/ranges/draw.py", "tests/contract/test_mutants.py"):
+        assert chosen(both, {finder}) == list(both)
+
+
+def test_the_sample_has_a_fault_of_each_family_and_one_for_streams() -> None:
+    families = {FAULTS[name][-1].partition("-")[0] for name in SAMPLE & set(FAULTS)}
+    assert families == {places[-1].partition("-")[0] for places in FAULTS.values()}
+    assert SAMPLE & set(STREAM_FAULTS)

@@ -58,6 +58,7 @@ def most_bytes(engine: AnyEngine, objects: range, text: bool) -> int:
 
 
 @pytest.mark.jit_only
+@pytest.mark.few(4)
 @pytest.mark.parametrize("what", ["known", "new"])
 @pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
 @pytest.mark.parametrize("options", [{}, {"algorithm": "dense"}, {"servers": 3}], ids=str)

@@ -83,6 +83,7 @@ def _rows(changes: pa.Table) -> list[tuple[Any, ...]]:
     return sorted(tuple(str(value) for value in row.values()) for row in rows)
 
 
+@pytest.mark.jit_only
 @pytest.mark.parametrize("name", ["blocks", "tma"])
 def test_searches_and_grids_over_many_places(name: str) -> None:
     """As many as it takes to have cells, in the store and in the index of subscriptions, a quarter off the Earth."""
@@ -152,6 +153,7 @@ def test_subscriptions_that_are_no_places_are_rejected(point: list[float] | None
     assert (reject.row, reject.column, reject.reason) == (1, "point", reason)
 
 
+@pytest.mark.jit_only
 def test_caps_cover_caps() -> None:
     random = np.random.default_rng(11)
     for _ in range(200):

@@ -3,15 +3,17 @@
 import importlib
 import multiprocessing
 import os
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from skyband.contract import AUTO, FAMILIES, AnyEngine, find_engine
+from skyband.contract import AUTO, FAMILIES, AnyEngine, engines, find_engine
 from skyband.contract.auto import Auto
 from skyband.table import Window
 from skyband.workload import Workload
@@ -39,37 +41,46 @@ class Warmed(NamedTuple):
     seconds: float
 
 
-def tasks_of(families: Sequence[str]) -> list[Task]:
-    """Brute force and the index that are taken when no engine is named; those that take longest come first."""
+def tasks_of(families: Sequence[str], every: bool = False) -> list[Task]:
+    """Brute force and the index that are taken when no engine is named, or `every` engine that compiles anything.
+
+    Those that take longest come first.
+    """
     tasks = []
     for family in families:
         keeper = FAMILIES[family].keeper
         if keeper is not None:
-            tasks.append((2, Task(family, keeper)))
+            tasks.append((3, Task(family, keeper)))
             continue
         taken = find_engine(family, AUTO)
-        if issubclass(taken, Auto):
-            tasks += [(0, Task(family, taken.many)), (1, Task(family, taken.few))]
-        else:
-            tasks.append((1, Task(family, taken.name)))
+        some = {taken.many: 0, taken.few: 2} if issubclass(taken, Auto) else {taken.name: 2}
+        # The oracle is plain Python, and `auto` has nothing of its own.
+        others = {kind.name: 1 for kind in engines() if kind.family == family} if every else {}
+        others = {name: rank for name, rank in others.items() if name not in (AUTO, FAMILIES[family].oracle)}
+        tasks += [(rank, Task(family, name)) for name, rank in (others | some).items()]
     return [task for _, task in sorted(tasks)]
 
 
-def warm(families: Sequence[str], n_processes: int | None = None, progress: Progress | None = None) -> list[Warmed]:
-    """Compile what these families need, several engines at once; what is compiled already is only loaded."""
-    tasks, done = tasks_of(families), list[Warmed]()
+def warm(
+    families: Sequence[str], n_processes: int | None = None, progress: Progress | None = None, every: bool = False
+) -> list[Warmed]:
+    """Compile what these families need, several engines at once; what is compiled already is only loaded.
+
+    With `every`, each engine is compiled with the options that the contract suite checks it with, too.
+    """
+    tasks, done = tasks_of(families, every), list[Warmed]()
     n = min(n_processes or os.cpu_count() or 1, len(tasks))
     # A process that is forked from one with threads may wait for ever.
     with ProcessPoolExecutor(n, multiprocessing.get_context("spawn")) as pool:
-        for waited in as_completed([pool.submit(warm_one, task) for task in tasks]):
+        for waited in as_completed([pool.submit(warm_one, task, every) for task in tasks]):
             done.append(waited.result())
             if progress is not None:
                 progress(len(done), len(tasks))
     return sorted(done)
 
 
-def warm_one(task: Task) -> Warmed:
-    """Let an engine do a little of everything, in this process."""
+def warm_one(task: Task, in_all_modes: bool = False) -> Warmed:
+    """Let an engine do a little of everything, in this process, with its own options or in all its modes as well."""
     start = time.perf_counter()
     made = sample(task.family)
     if FAMILIES[task.family].keeper is not None:
@@ -78,8 +89,12 @@ def warm_one(task: Task) -> Warmed:
         kept.find(made.subscriptions.slice(0, 2))
         kept.remove(made.subscriptions["id"].slice(0, 2))
     else:
-        for as_text in (False, True):
-            _use(_opened(task), task.family, made, as_text)
+        modes = find_engine(*task).modes if in_all_modes else ()
+        for options in ({}, *(mode for mode in modes if mode)):
+            for as_text in (False, True):
+                _use(_opened(task, options), task.family, made, as_text)
+        if in_all_modes:
+            _keep(_opened(task, {}), made)
     return Warmed(*task, time.perf_counter() - start)
 
 
@@ -91,11 +106,11 @@ def sample(family: str) -> Workload:
     return recipe.generate(recipe.options(**{name: n for name, n in sizes.items() if name in known}))
 
 
-def _opened(task: Task) -> AnyEngine:
+def _opened(task: Task, options: Mapping[str, Any]) -> AnyEngine:
     from skyband import open as open_engine
 
     window = Window.count(LENGTH) if FAMILIES[task.family].has_windows else None
-    return open_engine(task.family, task.engine, window=window)
+    return open_engine(task.family, task.engine, window=window, **options)
 
 
 def _use(engine: AnyEngine, family: str, made: Workload, as_text: bool) -> None:
@@ -113,6 +128,15 @@ def _use(engine: AnyEngine, family: str, made: Workload, as_text: bool) -> None:
     engine.unsubscribe(ids.slice(0, 2))
     if engine.now is not None:
         engine.advance(engine.now)
+
+
+def _keep(engine: AnyEngine, made: Workload) -> None:
+    """What keeps an engine's state and looks at it, which not everyone does."""
+    engine.subscribe(made.subscriptions)
+    engine.publish(made.publications.slice(0, BATCH))
+    with tempfile.TemporaryDirectory() as folder:
+        engine.snapshot(Path(folder) / "snapshot")
+        type(engine).restore(Path(folder) / "snapshot").check()
 
 
 def _named(table: pa.Table, as_text: bool) -> pa.Table:

@@ -1,0 +1,30 @@
+"""The benchmarks that every test run takes at toy size; `make soak` takes all of them, `make bench` in earnest."""
+
+from typing import Any
+
+import pytest
+
+# One of each paper and of each room, so that together they run what the others run too.
+CHOSEN = frozenset(
+    {
+        "scan",
+        "kernels",
+        "parse",
+        "window-figure18",
+        "geotext",
+        "ranges-table2",
+        "ranked",
+        "covering",
+        "pipeline",
+    }
+)
+
+
+def starts_spark(name: str) -> bool:
+    """Whether a benchmark is one of the pipeline."""
+    return name.startswith("pipeline")
+
+
+def toys(*names: str) -> list[Any]:
+    """Parameters of a test that looks at one benchmark at a time."""
+    return [pytest.param(name, marks=pytest.mark.toy(name)) for name in names]

@@ -1,0 +1,101 @@
+"""Which tests a run takes: `make test` a part of what costs much, `make soak` the rest of it, and a plain pytest all.
+
+- Of a test that is marked `few(n)`, `make test` takes n parameters, spread evenly, and the soak the others.
+- `make test` runs the tests of a room's kernels without the JIT, and compiled where kernels of that room, or those
+  that they call, have changed: most of them take ten times as long to compile as to run, and what they compile is also
+  compiled, in larger pieces, by the engines. The soak runs all of them compiled.
+- Without the JIT a test is run for some of its parameters, since it takes several times as long: four for a test of
+  kernels, two for any other.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from tests.changed import changed_files
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "skyband"
+MOST_OF_KERNELS, MOST_WITHOUT_JIT = 4, 2
+KERNELS = re.compile(r"^(?:from|import) skyband\.((?:\w+\.)?kernels)\b", re.MULTILINE)
+T = TypeVar("T")
+
+
+def spread(some: Sequence[T], n: int) -> list[T]:
+    """At most n of these, the first and the last among them, spread evenly."""
+    n = min(len(some), n)
+    return [some[i * (len(some) - 1) // max(n - 1, 1)] for i in range(n)]
+
+
+def room_of(path: str) -> str | None:
+    """The room whose kernels a test is of, by its path from the root."""
+    match path.split("/"):
+        case ["tests", room, "kernels", *_]:
+            return room
+    return None
+
+
+@cache
+def beneath(room: str) -> frozenset[str]:
+    """The rooms whose kernels those of a room call, itself among them, as paths within the package."""
+    found, rest = set[str](), [f"{room}/kernels/"]
+    while rest:
+        folder = rest.pop()
+        if folder not in found:
+            found.add(folder)
+            texts = (path.read_text(encoding="utf-8") for path in (PACKAGE / folder).glob("*.py"))
+            rest += [f"{name.replace('.', '/')}/" for text in texts for name in KERNELS.findall(text)]
+    return frozenset(found)
+
+
+def has_changed(room: str, changed: set[str] | None) -> bool:
+    """Whether kernels of a room, those they call, or tests of them are among these files."""
+    places = (f"tests/{room}/kernels/", *(f"src/skyband/{folder}" for folder in beneath(room)))
+    return any(path.startswith(places) for path in changed or ())
+
+
+class Choice:
+    """What a run in a profile takes."""
+
+    def __init__(self, profile: str, changed: set[str] | None = None) -> None:
+        self.profile = profile
+        self._changed = changed_files(ROOT) if changed is None and profile in ("quick", "ci") else changed
+
+    def for_soak(self, items: Iterable[pytest.Item]) -> list[pytest.Item]:
+        """The tests that `make test` leaves to `make soak`."""
+        if self.profile not in ("quick", "ci", "soak"):
+            return []
+        return [item for same in by_test(items) for item in self._rest(same)]
+
+    def _rest(self, same: list[pytest.Item]) -> list[pytest.Item]:
+        room = room_of(same[0].nodeid)
+        if room is not None and not any(same[0].iter_markers("jit_only")):
+            return [] if self.profile != "soak" and has_changed(room, self._changed) else same
+        few = same[0].get_closest_marker("few")
+        if few is None:
+            return []
+        taken = spread(same, few.args[0])
+        return [item for item in same if item not in taken]
+
+    def left_out(self, items: Iterable[pytest.Item]) -> list[pytest.Item]:
+        """What a run without the JIT does not take."""
+        if self.profile != "coverage":
+            return []
+        left = []
+        for same in by_test(items):
+            taken = spread(same, MOST_WITHOUT_JIT if room_of(same[0].nodeid) is None else MOST_OF_KERNELS)
+            left += [item for item in same if item not in taken]
+        return left
+
+
+def by_test(items: Iterable[pytest.Item]) -> list[list[pytest.Item]]:
+    """The tests, those that differ by parameters alone together."""
+    found: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        found[item.nodeid.split("[")[0]].append(item)
+    return list(found.values())
