@@ -173,7 +173,7 @@ def test_a_state_of_an_earlier_version_goes_on() -> None:
     pair.apply([], [point("second", 2, -1.0), point("third", 2, -0.5), point("clock", 3, 50.0)])
     router = pair.divided.router
     # Zones have what the ledger of that version did not note.
-    router._hand_over(0, pa.array([], router._said_type), pa.array([], pa.string()))
+    router._hand_over(0, pa.array([], router._said_type))
     tables = router.save()
     tables["ledger-live"] = tables["ledger-live"].drop_columns(["retracted"])
     tables["ledger-time"] = tables["ledger-time"].drop_columns(["in_doubt"])

@@ -18,7 +18,7 @@ from skyband.kernels.array import Bools, Int64s
 from skyband.pipeline.stage.dead_letter import dead_letters
 from skyband.pipeline.stage.ledger import latest, open_ledger, unique_rows
 from skyband.pipeline.stage.prepare import rounds
-from skyband.pipeline.stage.step import HELD, PASS, PUBLISH, RETRACT, Steps, runs
+from skyband.pipeline.stage.step import HELD, PASS, PUBLISH, RETRACT, BatchSteps, runs
 from skyband.pipeline.stage.structs import unfolded, whole
 from skyband.pipeline.stage.zone_interest import Reach
 from skyband.pipeline.state.spec import Shape
@@ -95,9 +95,10 @@ class Router:
         spoken = np.flatnonzero([op in (PUBLISH, RETRACT) for op in ops])
         said, its_ops = whole(prepared["said"]).take(pa.array(spoken)), [ops[i] for i in spoken]
         # What was kept back is looked through as it was when the batch began, for all that its rows may ask for.
-        handed = self._hand_over(batch, said, self._foresee(said, its_ops))
+        self._foresee(said, its_ops)
+        handed = self._hand_over(batch, said)
         self._ledger.pass_time(self.now)
-        steps = Steps(len(commands))
+        steps = BatchSteps(len(commands))
         for op, begin, end in runs(its_ops):
             run, at = said.slice(begin, end - begin), spoken[begin:end]
             parts.append(
@@ -197,7 +198,9 @@ class Router:
                 self._reaches[zone].widen(interest(self.shape.family, rows, self.shape.settings))
             self._grown.add(zone)
 
-    def _publish(self, batch: int, said: pa.Array, at: Int64s, reasons: list[str | None], steps: Steps) -> pa.Table:
+    def _publish(
+        self, batch: int, said: pa.Array, at: Int64s, reasons: list[str | None], steps: BatchSteps
+    ) -> pa.Table:
         """Rows for the zones that a run of publications may reach."""
         before = self.now
         said, n_late = self._judged(said, at, reasons)
@@ -209,7 +212,7 @@ class Router:
         first = steps.take(len(said))
         return self._spoken(batch, PUBLISH, said, places, zones, places + first, first)
 
-    def _retract(self, batch: int, said: pa.Array, steps: Steps) -> pa.Table:
+    def _retract(self, batch: int, said: pa.Array, steps: BatchSteps) -> pa.Table:
         """Rows for the zones that have what a run of retractions withdraws; time passes where one of them brings it."""
         parts = []
         for begin, end in pairwise([0, *self._moments(said), len(said)]):
@@ -229,14 +232,14 @@ class Router:
                 found.append(place)
         return [place for place in found if place]
 
-    def _tell_time(self, batch: int, steps: Steps) -> pa.Table:
+    def _tell_time(self, batch: int, steps: BatchSteps) -> pa.Table:
         """A row for every zone that lets time pass to now."""
         self._ledger.pass_time(self.now)
         everybody, place = np.arange(self.shape.n_zones), steps.take(1)
         moment, same = pa.array([{"ts": self.now}], self._said_type), np.zeros(len(everybody), np.int64)
         return self._spoken(batch, PASS, moment, same, everybody, same + place, place)
 
-    def _withdraw(self, batch: int, said: pa.Array, steps: Steps) -> pa.Table:
+    def _withdraw(self, batch: int, said: pa.Array, steps: BatchSteps) -> pa.Table:
         """Rows for the zones that have these publications; what is not live is nobody's."""
         first, ids = steps.take(len(said)), said.field("id")
         sent = self._ledger.holders(ids)
@@ -287,30 +290,28 @@ class Router:
         """
         return self.shape.n_zones > 1 and self.shape.settings.window.kind == WindowKind.UNBOUNDED
 
-    def _foresee(self, said: pa.Array, ops: list[str]) -> pa.Array:
-        """The ids that a batch withdraws; zones that may lose a member of a top are to be given what may follow it."""
-        ids = said.field("id").filter(pa.array([op == RETRACT for op in ops], pa.bool_()))
-        self._foreseen = ids
+    def _foresee(self, said: pa.Array, ops: list[str]) -> None:
+        """Note the ids that a batch withdraws; zones that have one of them are to be given what may follow it."""
+        ids = self._foreseen = said.field("id").filter(pa.array([op == RETRACT for op in ops], pa.bool_()))
         if not len(ids) or self.shape.n_zones == 1:
-            return ids
+            return
         # What comes in this batch is in no gate that an engine has told, so that these hold without it.
         for zone in np.flatnonzero(self._ledger.holders(ids).any(axis=0)).tolist():
             self._reaches[zone].loosen()
             self._grown.add(zone)
-        return ids
 
     def _until(self, coming: pa.Array) -> int:
         """The latest that it can be after these have come."""
         return max((time for time in (self.now, latest(coming)) if time is not None), default=0)
 
-    def _hand_over(self, batch: int, coming: pa.Array, withdrawn: pa.Array) -> pa.Table:
+    def _hand_over(self, batch: int, coming: pa.Array) -> pa.Table:
         """What was kept back from zones that cannot rule it out any longer, or not until these have come."""
         zones = sorted(self._grown | {zone for zone, reach in enumerate(self._reaches) if reach.may_widen})
         self._grown = set()
         held = self._ledger.held()
         counted = np.zeros(len(held.rows), np.bool_)
-        if self._counts_all and len(held.rows) and len(withdrawn):
-            counted = pc.is_in(held.rows.field("id"), value_set=withdrawn).to_numpy(zero_copy_only=False)
+        if self._counts_all and len(held.rows) and len(self._foreseen):
+            counted = pc.is_in(held.rows.field("id"), value_set=self._foreseen).to_numpy(zero_copy_only=False)
             zones = list(range(self.shape.n_zones)) if counted.any() else zones
         none: list[int] = []
         if not zones or not len(held.rows):

@@ -12,7 +12,7 @@ PUBLISH, RETRACT, HELD, PASS = Operation.PUBLISH.value, Operation.RETRACT.value,
 KeyT = TypeVar("KeyT", bound=Hashable)
 
 
-class Steps:
+class BatchSteps:
     """The numbers of the steps of a batch, from the first after its commands, and what came of them."""
 
     def __init__(self, first: int) -> None:
