@@ -22,6 +22,7 @@ from skyband.topk.kernels.band import (
     Departed,
     K,
     Recency,
+    best_retracted,
     check_band,
     class_for,
     depart,
@@ -42,6 +43,7 @@ from skyband.topk.kernels.band import (
 )
 from skyband.topk.kernels.buffer import ENTER, LEAVE, FoundChanges, make_told
 from skyband.topk.kernels.deliveries import EMPTY, make_delivery_set
+from skyband.topk.kernels.scan import RETRACTED
 
 BASE = 100
 LARGEST = np.iinfo(np.int64).max
@@ -487,3 +489,12 @@ def test_the_check_finds_what_is_wrong(broken: str) -> None:
         bands.head[0, ROOM] = 3
     with pytest.raises(AssertionError):
         check_band(bands, 0, recency, True)
+
+
+def test_a_bound_keeps_the_place_of_what_was_retracted() -> None:
+    """A tie with it is decided by recency, as if it were still there."""
+    bands = make_bands([1], [1.0])
+    bands.gauge[0, BOUND], bands.head[0, BOUND_ITEM] = 5.0, 1
+    recency = Recency(np.array([0, 1 - RETRACTED, 2]), 0, False)
+    assert [is_within(bands, 0, 5.0, item, recency) for item in (0, 2)] == [False, True]
+    assert best_retracted(bands, 0, recency.stamp, 0) == -1
