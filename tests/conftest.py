@@ -41,6 +41,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from tests.resuming import FOLDER, ROOT, Resuming, sources_digest
 
         config.pluginmanager.register(Resuming(config, FOLDER / f"{sources_digest(ROOT)}.txt"), "resuming")
+    if PROFILE == "ci":
+        from tests.counting import Counting
+
+        config.pluginmanager.register(Counting(), "counting")
 
 
 @pytest.hookimpl(tryfirst=True)

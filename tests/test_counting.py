@@ -1,0 +1,49 @@
+"""Some parameters of a test are counted, and counting goes on after one that is not."""
+
+from typing import Any
+
+import coverage
+import pytest
+
+from tests.counting import MOST, Counting, uncounted
+
+
+class Item:
+    """A test, as far as it is looked at."""
+
+    def __init__(self, nodeid: str) -> None:
+        self.nodeid = nodeid
+
+
+def items(*names: str) -> list[Any]:
+    return [Item(name) for name in names]
+
+
+def test_a_few_parameters_of_each_test_are_counted() -> None:
+    many = items(*(f"tests/a.py::test[{i}]" for i in range(10)), "tests/a.py::other", "tests/b.py::test[0]")
+    left = uncounted(many)
+    assert len(left) == 10 - MOST
+    assert {"tests/a.py::test[0]", "tests/a.py::test[9]", "tests/a.py::other", "tests/b.py::test[0]"}.isdisjoint(left)
+    assert not uncounted(items(*(f"tests/contract/test_contract.py::test[{i}]" for i in range(10))))
+
+
+def test_counting_pauses_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    class Counts:
+        def stop(self) -> None:
+            said.append("stop")
+
+        def start(self) -> None:
+            said.append("start")
+
+    monkeypatch.setattr(coverage.Coverage, "current", Counts)
+    counting, many = Counting(), items(*(f"tests/a.py::test[{i}]" for i in range(5)))
+    counting.pytest_collection_modifyitems(many)
+    for item in many:
+        running = counting.pytest_runtest_protocol(item)
+        next(running)
+        said.append(item.nodeid[-2])
+        with pytest.raises(StopIteration):
+            running.send(True)
+    assert said == ["0", "stop", "1", "start", "2", "stop", "3", "start", "4"]
