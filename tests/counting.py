@@ -1,7 +1,6 @@
 """Branches are counted in some runs of a test: while they are, plain Python takes nearly three times as long.
 
-Of a test with parameters, MOST are counted, spread evenly, and the others run at full speed. A test of engines against
-the oracle has an engine as its parameter and is counted for all of them.
+Of a test with parameters, MOST are counted, spread evenly, and the others run at full speed.
 """
 
 from collections.abc import Generator, Iterable
@@ -12,15 +11,13 @@ import pytest
 from tests.choosing import by_test, spread
 
 MOST = 3
-ALWAYS = ("tests/contract/test_contract.py",)
 
 
 def uncounted(items: Iterable[pytest.Item]) -> set[str]:
     """The tests, by name, whose branches are not counted."""
     left = set()
     for same in by_test(items):
-        if not same[0].nodeid.startswith(ALWAYS):
-            left |= {item.nodeid for item in same} - {item.nodeid for item in spread(same, MOST)}
+        left |= {item.nodeid for item in same} - {item.nodeid for item in spread(same, MOST)}
     return left
 
 

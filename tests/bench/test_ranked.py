@@ -54,6 +54,7 @@ def data_sets() -> list[RankedData]:
     ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("rule", [RELAXED, EXACT], ids=["relaxed", "exact"])
 @pytest.mark.parametrize("entrant", [*INDEXES, INTERSECT], ids=lambda entrant: entrant.label)
 def test_all_indexes_and_scan_give_the_same_answers(entrant: IndexEntrant, rule: Rule) -> None:

@@ -57,6 +57,7 @@ def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
     return sorted(tuple(str(value) for value in row.values()) for row in table.to_pylist())
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("granularity", ["batch", "publication"])
 @pytest.mark.parametrize("name", NAMES)
 def test_engines_answer_as_the_oracle(name: str, granularity: Any, tmp_path: Path) -> None:

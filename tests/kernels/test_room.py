@@ -20,6 +20,7 @@ from skyband.kernels.room import NoProgress, pauses, stops
 from skyband.ranges import workload as ranges
 from skyband.ranked import workload as ranked
 from skyband.testing import check_stream
+from skyband.testing.machine import same
 from skyband.window import workload as window
 from skyband.workload import Workload
 
@@ -133,6 +134,23 @@ def _many_points() -> None:
         _answer("window", name, window.generate(options), 200)
 
 
+def _many_retractions() -> None:
+    """Everyone loses the best two and is given two others."""
+    asked = [{"id": i, "k": 2, "score": "euclidean", "point": [0.0]} for i in range(200)]
+    said = [{"id": i, "ts": i, "point": [float(i)]} for i in range(6)]
+    answers = []
+    for name in ("oracle", "scan", "blocks"):
+        engine = skyband.open("window", name)
+        engine.publish(said)
+        # Subscriptions are answered one by one, so that there is no room for the changes of all.
+        engine.subscribe(asked)
+        answers.append(engine.retract([0, 1]))
+        engine.check()
+    assert len(answers[0]) == 4 * len(asked)
+    for answer in answers[1:]:
+        same(answer, answers[0])
+
+
 def _many_directions() -> None:
     """Long vectors of few numbers, which have an index of their own."""
     random = np.random.default_rng(1)
@@ -193,6 +211,7 @@ def test_answers_are_right_where_every_kernel_runs_out_of_room(cramped: Stops) -
     for scene in (
         _streams,
         _many_points,
+        _many_retractions,
         _many_directions,
         _many_messages,
         _many_objects,

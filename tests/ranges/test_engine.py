@@ -131,6 +131,7 @@ class World:
         return rows
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("granularity", ["batch", "publication"])
 @pytest.mark.parametrize(("algorithm", "dims"), WAYS)
 def test_a_long_stream_equals_the_oracle(algorithm: str, dims: float, granularity: Granularity) -> None:

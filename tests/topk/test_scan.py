@@ -26,6 +26,7 @@ def _both(family: str, **options: Any) -> tuple[AnyEngine, AnyEngine]:
     return skyband.open(family, "scan", **options), skyband.open(family, "oracle", **options)
 
 
+@pytest.mark.few(3)
 @pytest.mark.jit_only
 @pytest.mark.parametrize("granularity", ["batch", "publication"])
 @pytest.mark.parametrize(

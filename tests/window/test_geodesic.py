@@ -55,6 +55,7 @@ def _sorted(table: pa.Table) -> list[dict[str, Any]]:
     return sorted(table.to_pylist(), key=lambda row: (row["subscription"], row["rank"]))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("granularity", ["batch", "publication"])
 @pytest.mark.parametrize("name", EXACT)
 def test_engines_answer_as_the_oracle(name: str, granularity: Any, tmp_path: Path) -> None:
