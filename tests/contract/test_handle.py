@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_overloads, get_type_hints
 
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -132,3 +134,14 @@ def test_an_editor_is_told_all_engines_and_options() -> None:
         assert names == {kind.name for kind in kinds}
         assert options - shared == {name for kind in kinds for name in options_of(kind)}
     assert get_type_hints(skyband.answer_as)["return"] is Any
+
+
+@pytest.mark.parametrize("verb", ["retract", "unsubscribe", "top"])
+@pytest.mark.parametrize(
+    "frame", [pd.DataFrame({"ann": ["bob"]}), pl.DataFrame({"ann": ["bob"]}), pa.table({"ann": [1]})]
+)
+def test_a_table_is_no_list_of_ids(verb: str, frame: Any) -> None:
+    engine = started()
+    with pytest.raises(ValueError, match=r"^Ids are an integer, a text, or a list of either, not "):
+        getattr(engine, verb)(frame)
+    assert engine.n_subscriptions == 1
