@@ -73,6 +73,8 @@ def test_a_block_closes_what_it_opened(tmp_path: Path) -> None:
     for use in (engine.top, lambda: engine.publish([]), lambda: engine.now, lambda: engine.counters):
         with pytest.raises(Closed, match=r"^The window engine oracle was closed: open another one\.$"):
             use()
+    with pytest.raises(Closed, match=r"^The window engine oracle was closed: open another one\.$"), engine:
+        pass
     engine.close()
     with skyband.restore(tmp_path / "state") as again, skyband.CoverSet() as cover:
         assert again.n_subscriptions == 1
