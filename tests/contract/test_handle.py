@@ -111,7 +111,13 @@ def test_batches_one_after_another() -> None:
     assert [changes["publication"].to_pylist() for changes in found] == [[0, 1], []]
 
 
-@pytest.mark.parametrize("batches", ["x.csv", {"id": [1]}, pa.table({"id": [1]}), None, 3, Path("x.csv")])
+@pytest.mark.parametrize(
+    "batches",
+    [
+        *("x.csv", {"id": [1]}, pa.table({"id": [1]}), None, 3, Path("x.csv")),
+        *(pd.DataFrame({"id": [1]}), pl.DataFrame({"id": [1]})),
+    ],
+)
 def test_one_batch_is_no_list_of_batches(batches: Any) -> None:
     with pytest.raises(
         ValueError, match=r"^run takes batches one after another, .* not a .*; publish takes one batch\.$"
