@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from skyband.cli import main
+from skyband.replay import growing_file
 from skyband.table import read_table
 from tests.cli.calling import failure, files, process
 from tests.replay.small import oracle_changes, small
@@ -98,6 +99,17 @@ def test_a_growing_file_until_somebody_ends_it(name: str, asked: Path, tmp_path:
     said, errors = run.communicate(timeout=60)
     assert (run.returncode, errors) == (0, "")
     assert "publications              2" in said
+
+
+def test_a_second_follower_is_refused(asked: Path, tmp_path: Path) -> None:
+    path = tmp_path / "changes.ndjson"
+    words = ["replay", "--follow", "--subscriptions", asked, "--publications", "-"]
+    for option in ("--out", "--rejects"):
+        with growing_file(path) as writer:
+            writer.write(small("window").publications.slice(0, 1))
+            why = failure(*words, option, path, *(["--on-error", "collect"] if option == "--rejects" else []))
+            assert why == f"{path} cannot be written: it is being written already."
+        assert path.read_text().count("\n") == 1
 
 
 def test_a_pipe_that_stays_open(asked: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_overloads, get_type_hints
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -17,6 +18,16 @@ from skyband.contract.option import options_of
 
 ANN: dict[str, Any] = {"id": "ann", "k": 1, "score": "euclidean", "point": [0.0]}
 BOX: dict[str, Any] = {"id": "any", "lo": [0.0], "hi": [9.0]}
+
+
+class Frame:
+    """A data frame as polars has it, which need not be installed."""
+
+    columns: tuple[str, ...] = ("ann",)
+    dtypes: tuple[str, ...] = ("str",)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
 
 
 def started(window: Any = "10m") -> AnyEngine:
@@ -71,6 +82,8 @@ def test_a_block_closes_what_it_opened(tmp_path: Path) -> None:
     for use in (engine.top, lambda: engine.publish([]), lambda: engine.now, lambda: engine.counters):
         with pytest.raises(Closed, match=r"^The window engine oracle was closed: open another one\.$"):
             use()
+    with pytest.raises(Closed, match=r"^The window engine oracle was closed: open another one\.$"), engine:
+        pass
     engine.close()
     with skyband.restore(tmp_path / "state") as again, skyband.CoverSet() as cover:
         assert again.n_subscriptions == 1
@@ -107,7 +120,13 @@ def test_batches_one_after_another() -> None:
     assert [changes["publication"].to_pylist() for changes in found] == [[0, 1], []]
 
 
-@pytest.mark.parametrize("batches", ["x.csv", {"id": [1]}, pa.table({"id": [1]}), None, 3, Path("x.csv")])
+@pytest.mark.parametrize(
+    "batches",
+    [
+        *("x.csv", {"id": [1]}, pa.table({"id": [1]}), None, 3, Path("x.csv")),
+        *(pd.DataFrame({"id": [1]}), Frame()),
+    ],
+)
 def test_one_batch_is_no_list_of_batches(batches: Any) -> None:
     with pytest.raises(
         ValueError, match=r"^run takes batches one after another, .* not a .*; publish takes one batch\.$"
@@ -132,3 +151,12 @@ def test_an_editor_is_told_all_engines_and_options() -> None:
         assert names == {kind.name for kind in kinds}
         assert options - shared == {name for kind in kinds for name in options_of(kind)}
     assert get_type_hints(skyband.answer_as)["return"] is Any
+
+
+@pytest.mark.parametrize("verb", ["retract", "unsubscribe", "top"])
+@pytest.mark.parametrize("frame", [pd.DataFrame({"ann": ["bob"]}), Frame(), pa.table({"ann": [1]})])
+def test_a_table_is_no_list_of_ids(verb: str, frame: Any) -> None:
+    engine = started()
+    with pytest.raises(ValueError, match=r"^Ids are an integer, a text, or a list of either, not "):
+        getattr(engine, verb)(frame)
+    assert engine.n_subscriptions == 1

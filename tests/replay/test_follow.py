@@ -1,6 +1,9 @@
 """Following: the changes of publications that come bit by bit are those of the whole file."""
 
+import errno
 import json
+import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -161,3 +164,45 @@ def test_a_growing_file_can_be_read_at_any_time(tmp_path: Path) -> None:
         for start in (0, 1):
             writer.write(kept.slice(start, 1))
             assert len(read_table(path).table) == start + 1
+
+
+def test_a_growing_file_has_one_writer(tmp_path: Path) -> None:
+    path, kept = tmp_path / "changes.ndjson", small("window").publications
+    path.write_text("what was there before\n" * 100)
+    with growing_file(path) as writer:
+        writer.write(kept.slice(0, 1))
+        with pytest.raises(ValueError, match=r"changes\.ndjson cannot be written: it is being written already\.$"):
+            growing_file(path).__enter__()
+        writer.write(kept.slice(1, 1))
+    assert len(read_table(path).table) == 2
+    with growing_file(path):
+        assert path.read_bytes() == b""
+    with pytest.raises(ValueError, match=r"cannot be written: No such file or directory\.$"):
+        growing_file(tmp_path / "none" / "changes.ndjson").__enter__()
+
+
+def test_files_without_locks_grow_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def no_locks(*given: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with growing_file(tmp_path / "one.ndjson") as writer:
+        writer.write(small("window").publications.slice(0, 1))
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with growing_file(tmp_path / "one.ndjson") as writer:
+        writer.write(small("window").publications.slice(0, 2))
+    assert len(read_table(tmp_path / "one.ndjson").table) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="There are no named pipes.")
+def test_a_named_pipe_grows(tmp_path: Path) -> None:
+    path, found = tmp_path / "pipe.ndjson", list[str]()
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: found.append(path.read_text()), daemon=True)
+    reader.start()
+    with growing_file(path) as writer:
+        writer.write(small("window").publications.slice(0, 1))
+    reader.join(10)
+    assert found[0].count("\n") == 1

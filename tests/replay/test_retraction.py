@@ -157,3 +157,14 @@ def test_bad_retractions_are_rejected_with_their_rows(tmp_path: Path) -> None:
     assert (summary.n_rejected, summary.n_retracted) == (3, 1)
     with pytest.raises(Rejected, match="row 2"):
         replay(written(tmp_path, rows), ASKED)
+
+
+GEOTEXT = [{"id": "ann", "k": 1, "x": 0.5, "y": 0.5, "terms": ["jazz"], "alpha": 0.5}]
+
+
+@pytest.mark.parametrize(("family", "asked"), [("window", ASKED), (None, ASKED), ("geotext", GEOTEXT), (None, GEOTEXT)])
+def test_a_file_may_have_retractions_only(family: str | None, asked: list[dict[str, Any]], tmp_path: Path) -> None:
+    path = written(tmp_path, [gone("p1"), gone("p2")])
+    done = replay(path, asked, family=family, engine="oracle")
+    assert (done.n_publications, done.n_retracted, done.n_retracted_late) == (0, 0, 2)
+    assert len(top(path, asked, Plan(family=family, engine="oracle")).table) == 0

@@ -34,6 +34,8 @@ def sizes(*windows: Any) -> list[int]:
         "600s",
         datetime.timedelta(minutes=10),
         np.timedelta64(600, "s"),
+        np.timedelta64(10, "m"),
+        np.array(1, "m8[10m]")[()],
         pd.Timedelta(minutes=10),
         pa.scalar(600, pa.duration("s")).as_py(),
     ],
@@ -45,6 +47,14 @@ def test_a_window_of_ten_minutes(window: Any) -> None:
 def test_rows_may_differ() -> None:
     assert sizes("10m", 5, None, "1h30m") == [TEN_MINUTES, 5, 0, 5_400_000_000]
     assert sizes(datetime.timedelta(seconds=1), None) == [1_000_000, 0]
+
+
+@pytest.mark.parametrize(("unit", "hours"), [("m", 1 / 60), ("h", 1), ("D", 24), ("W", 168)])
+def test_arrays_of_numpy_in_any_unit(unit: str, hours: float) -> None:
+    given = np.array([3, "NaT"], f"m8[{unit}]")
+    columns = {"id": [1, 2], "k": [1, 1], "score": ["sum"] * 2, "weights": [[1.0]] * 2, "window_us": given}
+    found = read_subscriptions("window", columns).parsed.rows.window.size.tolist()
+    assert found == sizes(*given) == [round(3 * hours * 3_600_000_000), 0]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "ndjson", "parquet"])
@@ -71,6 +81,7 @@ def test_files_may_have_durations(suffix: str, tmp_path: Path) -> None:
         (datetime.timedelta(0), "window_us must be greater than 0"),
         (datetime.timedelta(seconds=-5), "window_us must be greater than 0"),
         (np.timedelta64(1, "ns"), "window_us has a fraction of a microsecond, which would be lost"),
+        (np.timedelta64(2**62, "W"), "window_us is beyond the range of 64-bit integers"),
         (np.timedelta64(2**62, "s"), "window_us is beyond the range of 64-bit integers"),
         (True, "window_us must be an integer"),
         (1.5, "window_us must be an integer"),

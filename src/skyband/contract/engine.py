@@ -26,7 +26,7 @@ from skyband.contract.intake import FARTHEST, Ids
 from skyband.contract.rows import Batch
 from skyband.kernels.array import Bools
 from skyband.table import LARGEST_K, OnError, Settings, shorten
-from skyband.table.argument import check_choice, check_folder, check_integer
+from skyband.table.argument import check_choice, check_folder, check_integer, is_data_frame
 from skyband.table.instant import Instant, one_instant
 
 SubscriptionsT = TypeVar("SubscriptionsT", bound=Batch)
@@ -152,7 +152,7 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         [0, 1]
         []
         """
-        if isinstance(batches, _ONE_BATCH) or not isinstance(batches, Iterable):
+        if isinstance(batches, _ONE_BATCH) or is_data_frame(batches) or not isinstance(batches, Iterable):
             raise ValueError(
                 f"run takes batches one after another, such as a list of tables, not a {type(batches).__name__}; "
                 "publish takes one batch."

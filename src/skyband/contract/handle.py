@@ -18,6 +18,8 @@ class Handle:
     """Something with memory that may be given back."""
 
     def __enter__(self) -> Self:
+        if not self.__dict__:
+            raise self._closed()
         return self
 
     def __exit__(
@@ -40,7 +42,10 @@ class Handle:
         def __getattr__(self, name: str) -> Any:
             if self.__dict__:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            raise Closed(f"The {self._kind} was closed: open another one.")
+            raise self._closed()
+
+    def _closed(self) -> Closed:
+        return Closed(f"The {self._kind} was closed: open another one.")
 
     @property
     def _kind(self) -> str:

@@ -18,7 +18,7 @@ from skyband.contract.handle import Handle
 from skyband.contract.rows import take
 from skyband.kernels.array import Bools
 from skyband.table import OnError, Parsed, Reject, Rejected, Settings, UnreadableFile, read_table, shorten
-from skyband.table.argument import check_choice, is_integer
+from skyband.table.argument import check_choice, is_data_frame, is_integer
 from skyband.table.identity import ids as read_ids
 from skyband.table.memory import table_of
 from skyband.table.sieve import Sieve
@@ -147,7 +147,7 @@ def _listed(ids: Ids) -> Any:
     """One id as a list of one; the ids of a set in their order, so that answers do not depend on chance."""
     if is_integer(ids) or isinstance(ids, str | pa.Scalar):
         return [ids]
-    if isinstance(ids, Mapping | bytes | bytearray) or not isinstance(ids, Iterable):
+    if isinstance(ids, Mapping | bytes | bytearray) or is_data_frame(ids) or not isinstance(ids, Iterable):
         raise ValueError(f"Ids are an integer, a text, or a list of either, not {shorten(ids)}.")
     if isinstance(ids, Set):
         return sorted(ids, key=lambda id: (type(id).__name__, id if isinstance(id, str | int) else repr(id)))

@@ -113,6 +113,8 @@ def prepare_opened(
     its = FAMILIES[family]
     settings, notes = plan.settings(), []
     published = without_retractions(said.table) if its.has_retractions else said.table
+    if its.publications is not None and len(said.table) and not len(published):
+        said = said.filled(its.publications.names)
     if its.has_words and plan.words is None and (lacks_weights(published) or lacks_weights(asked.table)):
         settings = settings._replace(words=fit_words(published, family))
         notes.append(f"Weights that were not given are tf-idf, with the document frequencies of {counted}.")

@@ -40,6 +40,14 @@ class Opened(NamedTuple):
         """The rows that could be read."""
         return self.reading.table
 
+    def filled(self, names: list[str]) -> "Opened":
+        """The source with nulls in columns that it does not have, for rows that need nothing in them."""
+        table = self.table
+        for name in names:
+            if name not in table.column_names:
+                table = table.append_column(name, pa.nulls(len(table)))
+        return self._replace(reading=Reading(table, self.reading.rejects, self.reading.row_numbers))
+
 
 class Loaded(NamedTuple):
     """The good rows of a source, checked once for all that follows, and the rows that were rejected."""

@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -118,9 +120,43 @@ class GrowingFile:
 
 @contextlib.contextmanager
 def growing_file(path: Path) -> Iterator[GrowingFile]:
-    """An NDJSON file that is written in place, and stays as far as it has come."""
-    with _opened(path, path) as file:
+    """An NDJSON file that is written in place, and stays as far as it has come; meanwhile nobody else may grow it."""
+    try:
+        file = os.fdopen(_held(path), "wb")
+    except BlockingIOError:
+        raise ValueError(f"{path} cannot be written: it is being written already.") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be written: {error.strerror}.") from None
+    with file:
         yield GrowingFile(file)
+
+
+def _held(path: Path) -> int:
+    """Open a file and lock it for as long as it is open; only then is what it held before given up."""
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        # What is no file of its own, such as a pipe, has nothing to give up, and may have several writers.
+        if stat.S_ISREG(os.fstat(number).st_mode):
+            _lock(number)
+            os.ftruncate(number, 0)
+    except BaseException:
+        os.close(number)
+        raise
+    return number
+
+
+def _lock(number: int) -> None:
+    """Lock an open file, or raise a BlockingIOError; where nothing can be locked, do without."""
+    try:
+        import fcntl
+    except ImportError:  # Windows has none
+        return
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:  # some network file systems have no locks
+        return
 
 
 @contextlib.contextmanager

@@ -45,6 +45,11 @@ def check_flag(name: str, given: object) -> bool:
     return bool(given)
 
 
+def is_data_frame(given: object) -> bool:
+    """Whether something is a data frame of pandas or polars, neither of which need be installed."""
+    return hasattr(type(given), "columns") and hasattr(type(given), "dtypes")
+
+
 def is_integer(given: object) -> TypeGuard[int]:
     """Whether a value is an integer of Python or numpy, whose durations are a kind of integers too, but not here."""
     return isinstance(given, int | np.integer) and not isinstance(given, bool | np.timedelta64)

@@ -22,6 +22,9 @@ Mark = Literal["csv", "json"]
 
 MARK = b"skyband.cell"
 
+# Units of numpy's durations that Arrow does not know, in seconds.
+_SECONDS = {"m": 60, "h": 3600, "D": 86_400, "W": 604_800}
+
 
 def marked(name: str, mark: Mark) -> pa.Field:
     """A string field whose cells are written as `mark` says."""
@@ -38,12 +41,24 @@ def column_of(name: str, values: Sequence[Any]) -> tuple[pa.Field, pa.Array]:
     """A column of Python values: typed when they agree, marked JSON when they do not."""
     if _agree(values):
         try:
-            array = pa.array(values)
+            array = pa.array([in_seconds(value) if type(value) is np.timedelta64 else value for value in values])
             return pa.field(name, array.type), array
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             pass
     cells = [None if value is None else encode(value) for value in values]
     return marked(name, "json"), pa.array(cells, pa.string())
+
+
+def in_seconds(durations: Any) -> Any:
+    """Durations of numpy, one or an array, in a unit that Arrow knows; what is too long stays too long."""
+    unit, n_units = np.datetime_data(durations.dtype)
+    if unit not in _SECONDS:
+        return durations
+    factor = n_units * _SECONDS[unit]
+    limit = (2**63 - 1) // factor
+    ticks = np.clip(durations.astype(np.int64), -limit, limit) * factor
+    seconds = np.where(np.isnat(durations), np.timedelta64("NaT", "s"), ticks.astype("m8[s]"))
+    return seconds if seconds.ndim else seconds[()]
 
 
 def _agree(values: Sequence[Any]) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.table.cell import column_of
+from skyband.table.cell import column_of, in_seconds
 from skyband.table.reject import shorten
 from skyband.table.text_file import table_of_rows
 
@@ -110,6 +110,8 @@ def _from_columns(columns: Mapping[str, Any]) -> pa.Table:
 
 def _array(name: str, values: "npt.NDArray[Any] | pd.Series[Any]") -> pa.Array:
     """A typed array of numpy or pandas as Arrow sees it."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "m":
+        values = in_seconds(values)
     try:
         return pa.array(values) if isinstance(values, np.ndarray) else pa.Array.from_pandas(values)
     except (pa.ArrowException, TypeError, ValueError):
