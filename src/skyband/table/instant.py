@@ -50,7 +50,8 @@ def times(sieve: Sieve, name: str) -> Column:
     if pa.types.is_date(array.type):
         array = pc.cast(array, pa.timestamp("ms"))
     if pa.types.is_timestamp(array.type):
-        return Column(_from_timestamps(sieve, name, array), null_mask(array))
+        beyond = f"{name} is beyond the range of 64-bit microseconds"
+        return Column(from_ticks(sieve, name, array, beyond), null_mask(array))
     if not is_text(array.type):
         return integers(sieve, name)
     column = _from_digits(array) if sieve.mark(name) == "csv" else None
@@ -69,14 +70,15 @@ def instants(sieve: Sieve, name: str = "ts") -> Int64s:
     return column.values
 
 
-def _from_timestamps(sieve: Sieve, name: str, array: pa.Array) -> Int64s:
+def from_ticks(sieve: Sieve, name: str, array: pa.Array, beyond: str) -> Int64s:
+    """The microseconds of timestamps or durations of any unit; `beyond` is why one that is too large is rejected."""
     ticks = filled(pc.cast(array, pa.int64()), 0)
     if array.type.unit == "ns":
         sieve.reject(ticks % 1000 != 0, name, f"{name} has a fraction of a microsecond, which would be lost")
         return ticks // 1000
     factor = PER_MICROSECOND[array.type.unit]
     limit = (2**63 - 1) // factor
-    at = sieve.reject((ticks > limit) | (ticks < -limit), name, f"{name} is beyond the range of 64-bit microseconds")
+    at = sieve.reject((ticks > limit) | (ticks < -limit), name, beyond)
     return np.where(at, 0, ticks) * factor
 
 
