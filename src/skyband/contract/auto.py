@@ -6,6 +6,7 @@ stored and who was told what goes along, and no answer tells which of them gave 
 beside each other.
 """
 
+from abc import abstractmethod
 from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -51,9 +52,9 @@ class Auto(Engine[Any, Any]):
         # Some engines know more of the settings by now.
         super().__init__(self._engine.settings, granularity=granularity, on_error=on_error)
 
+    @abstractmethod
     def _most_scanned(self, rows: Any) -> int:
         """Up to how many subscriptions brute force is as quick as the index, if all are like these."""
-        raise NotImplementedError
 
     @property
     def taken(self) -> str:

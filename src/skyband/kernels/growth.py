@@ -4,7 +4,7 @@ What grows step by step must not be copied at every step, so a copy has more pla
 there were, or, where an array is most of the memory of an engine, only a share of them.
 
 All of them begin where a cache line does. Numpy's own begin anywhere in one, and a loop over 64 numbers then reads and
-writes across two lines at every turn: 93 ns for a block of subscriptions in place of 66.
+writes across two lines at every turn.
 """
 
 import math
