@@ -20,6 +20,7 @@ from typing import TypeVar
 
 import pytest
 
+from tests.bench.chosen import asked_for, starts_spark
 from tests.changed import changed_files
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -66,7 +67,7 @@ def benchmarks_of(item: pytest.Item) -> str | None:
     """The room whose benchmarks a test is of; None for one that looks at toy runs alone, which are made in any case."""
     match item.nodeid.split("::")[0].split("/"):
         case ["tests", "bench", file]:
-            if any(item.iter_markers("spark")):
+            if any(item.iter_markers("spark")) or any(starts_spark(name) for name in asked_for(item)):
                 return "pipeline"
             room = file.removeprefix("test_").removesuffix(".py")
             return room if (PACKAGE / room).is_dir() and not any(item.iter_markers("toy")) else None
@@ -96,12 +97,9 @@ class Choice:
         room = room_of(same[0].nodeid)
         if room is not None and not any(same[0].iter_markers("jit_only")):
             return [] if self.profile != "soak" and has_changed(room, self._changed) else same
-        places = self._places(same[0])
-        if places:
-            return [] if self.profile != "soak" and self._touches(places) else same
         few = same[0].get_closest_marker("few")
         if few is None:
-            return []
+            return [item for item in same if self._is_elsewhere(self._places(item))]
         taken = spread(same, few.args[0])
         return [item for item in same if item not in taken]
 
@@ -112,8 +110,10 @@ class Choice:
         named = tuple(place for mark in item.iter_markers("changed") for place in mark.args)
         return named + (places_of_benchmarks(room) if room is not None else ())
 
-    def _touches(self, places: tuple[str, ...]) -> bool:
-        return any(path.startswith(places) for path in self._changed or ())
+    def _is_elsewhere(self, places: tuple[str, ...]) -> bool:
+        """Whether a test is for some places alone, and nothing has changed there; to the soak nothing has."""
+        changed = () if self.profile == "soak" else self._changed or ()
+        return bool(places) and not any(path.startswith(places) for path in changed)
 
     def left_out(self, items: Iterable[pytest.Item]) -> list[pytest.Item]:
         """What a run without the JIT does not take."""

@@ -62,7 +62,7 @@ def test_kernels_are_compiled_where_they_have_changed() -> None:
 
 RANKED = Item("tests/bench/test_ranked.py::test_trees")
 TOY = Item("tests/bench/test_ranked.py::test_rows[ranked]", pytest.mark.toy("ranked"))
-ON_SPARK = Item("tests/bench/test_suite.py::test_rows[pipeline]", pytest.mark.toy("pipeline"), pytest.mark.spark)
+ON_SPARK = Item("tests/bench/test_suite.py::test_rows[pipeline]", pytest.mark.toy("pipeline"))
 NAMED = Item("tests/pipeline/test_cluster.py::test_submit", pytest.mark.changed("src/skyband/pipeline/", "a.lock"))
 OTHER = Item("tests/bench/test_runner.py::test_runner")
 COSTLY = cast("list[pytest.Item]", [RANKED, TOY, ON_SPARK, NAMED, OTHER])
