@@ -37,12 +37,11 @@ demo: $(READY) ## Show a seeded day in a city in this terminal, then a summary a
 	@echo "==> demo: a seeded day in a city"
 	@$(BIN)/skyband demo
 
-# Each step keeps both cores busy; docs/testing.md has what each takes.
+# Spark leaves cores idle while it waits, and other tests take them; docs/testing.md has what each takes.
 test: $(READY) ## Run all that a change must pass: check, docs, fast, spark and coverage.
 	@rm -rf build/coverage build/times
 	@$(SIDE_BY_SIDE) warm check docs
-	@$(MAKE) --no-print-directory fast
-	@$(SIDE_BY_SIDE) spark coverage
+	@$(SIDE_BY_SIDE) fast spark coverage
 	@echo "==> test: branches taken, of all"
 	@$(BIN)/coverage combine --quiet --keep --data-file=.coverage build/coverage
 	@$(BIN)/coverage report --fail-under=90
@@ -95,11 +94,11 @@ coverage: $(READY) ## Run the tests of kernels with the JIT off, and count branc
 spark: $(READY) ## Run the tests on Spark, and count branches.
 	@echo "==> spark: the tests on Spark, branches counted"
 	@mkdir -p build/coverage
-	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.spark SKYBAND_PROFILE=ci $(PYTEST)=build/times/spark.xml -n 2 \
+	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.spark SKYBAND_PROFILE=ci $(PYTEST)=build/times/spark.xml -n 1 \
 	    --dist loadfile $(COUNTED) --ignore=tests/bench -m "spark and not soak"
 	@echo "==> spark: the toy benchmark of the pipeline, which starts sessions of its own, branches counted"
 	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.bench SKYBAND_PROFILE=ci $(PYTEST)=build/times/bench.xml -n 1 \
-	    $(COUNTED) tests/bench -m "spark and not soak"
+	    $(COUNTED) tests/bench -m "spark and not soak" || [ $$? -eq 5 ]  # there is none where the pipeline has not changed
 
 bench: $(READY) ## Run every benchmark and store its raw rows.
 	@echo "==> bench: every benchmark"

@@ -4,8 +4,11 @@
 - `make test` runs the tests of a room's kernels without the JIT, and compiled where kernels of that room, or those
   that they call, have changed: most of their time goes into compiling (28 of 34 s for polygons), and what they compile
   is also compiled, in larger pieces, by the engines. The soak runs all of them compiled.
-- Without the JIT a test is run for some of its parameters, since it takes several times as long: four for a test of
-  kernels, two for any other.
+- The tests of a room's benchmarks compile what no engine does, and those of the pipeline start Spark several times.
+  They are run where that room, or the benchmarks, have changed, and by the soak; others look at toy runs always.
+- Tests marked `changed(folder, ...)` are run where a file of these folders has changed, and by the soak.
+- Without the JIT a test is run for some of its parameters, since it takes several times as long: three for a test of
+  kernels, one for any other.
 """
 
 import re
@@ -17,11 +20,12 @@ from typing import TypeVar
 
 import pytest
 
+from tests.bench.chosen import asked_for, starts_spark
 from tests.changed import changed_files
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "skyband"
-MOST_OF_KERNELS, MOST_WITHOUT_JIT = 4, 2
+MOST_OF_KERNELS, MOST_WITHOUT_JIT = 3, 1
 KERNELS = re.compile(r"^(?:from|import) skyband\.((?:\w+\.)?kernels)\b", re.MULTILINE)
 T = TypeVar("T")
 
@@ -59,6 +63,23 @@ def has_changed(room: str, changed: set[str] | None) -> bool:
     return any(path.startswith(places) for path in changed or ())
 
 
+def benchmarks_of(item: pytest.Item) -> str | None:
+    """The room whose benchmarks a test is of; None for one that looks at toy runs alone, which are made in any case."""
+    match item.nodeid.split("::")[0].split("/"):
+        case ["tests", "bench", file]:
+            if any(item.iter_markers("spark")) or any(starts_spark(name) for name in asked_for(item)):
+                return "pipeline"
+            room = file.removeprefix("test_").removesuffix(".py")
+            return room if (PACKAGE / room).is_dir() and not any(item.iter_markers("toy")) else None
+    return None
+
+
+def places_of_benchmarks(room: str) -> tuple[str, ...]:
+    """Where the benchmarks of a room, and what they measure, are kept."""
+    folders = (f"{room}/", "bench/", *beneath(room))
+    return (f"tests/bench/test_{room}.py", *(f"src/skyband/{folder}" for folder in folders))
+
+
 class Choice:
     """What a run in a profile takes."""
 
@@ -78,9 +99,21 @@ class Choice:
             return [] if self.profile != "soak" and has_changed(room, self._changed) else same
         few = same[0].get_closest_marker("few")
         if few is None:
-            return []
+            return [item for item in same if self._is_elsewhere(self._places(item))]
         taken = spread(same, few.args[0])
         return [item for item in same if item not in taken]
+
+    @staticmethod
+    def _places(item: pytest.Item) -> tuple[str, ...]:
+        """The folders and files that a test is run for if they change; none for one that is run in any case."""
+        room = benchmarks_of(item)
+        named = tuple(place for mark in item.iter_markers("changed") for place in mark.args)
+        return named + (places_of_benchmarks(room) if room is not None else ())
+
+    def _is_elsewhere(self, places: tuple[str, ...]) -> bool:
+        """Whether a test is for some places alone, and nothing has changed there; to the soak nothing has."""
+        changed = () if self.profile == "soak" else self._changed or ()
+        return bool(places) and not any(path.startswith(places) for path in changed)
 
     def left_out(self, items: Iterable[pytest.Item]) -> list[pytest.Item]:
         """What a run without the JIT does not take."""

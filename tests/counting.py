@@ -10,7 +10,7 @@ import pytest
 
 from tests.choosing import by_test, spread
 
-MOST = 3
+MOST = 1
 
 
 def uncounted(items: Iterable[pytest.Item]) -> set[str]:

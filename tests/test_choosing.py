@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.choosing import Choice, beneath, has_changed, room_of, spread
+from tests.choosing import Choice, benchmarks_of, beneath, has_changed, places_of_benchmarks, room_of, spread
 
 
 class Item:
@@ -60,7 +60,31 @@ def test_kernels_are_compiled_where_they_have_changed() -> None:
     assert [room_of("tests/topk/kernels/test_x.py::test"), room_of("tests/kernels/test_x.py::test")] == ["topk", None]
 
 
-def test_without_the_jit_four_parameters_of_a_kernel_and_two_of_anything_else() -> None:
+RANKED = Item("tests/bench/test_ranked.py::test_trees")
+TOY = Item("tests/bench/test_ranked.py::test_rows[ranked]", pytest.mark.toy("ranked"))
+ON_SPARK = Item("tests/bench/test_suite.py::test_rows[pipeline]", pytest.mark.toy("pipeline"))
+NAMED = Item("tests/pipeline/test_cluster.py::test_submit", pytest.mark.changed("src/skyband/pipeline/", "a.lock"))
+OTHER = Item("tests/bench/test_runner.py::test_runner")
+COSTLY = cast("list[pytest.Item]", [RANKED, TOY, ON_SPARK, NAMED, OTHER])
+
+
+def test_benchmarks_of_a_room_are_tested_where_it_or_they_have_changed() -> None:
+    assert [benchmarks_of(item) for item in COSTLY] == ["ranked", None, "pipeline", None, None]
+    assert "src/skyband/topk/kernels/" in places_of_benchmarks("window")
+    for path, left in {
+        "src/skyband/ranked/tiers.py": [ON_SPARK, NAMED],
+        "src/skyband/kernels/heap.py": [ON_SPARK, NAMED],
+        "src/skyband/bench/runner.py": [NAMED],
+        "src/skyband/pipeline/run.py": [RANKED],
+        "a.lock": [RANKED, ON_SPARK],
+        "README.md": [RANKED, ON_SPARK, NAMED],
+    }.items():
+        found = names(Choice("ci", {path}).for_soak(COSTLY))
+        assert found == names(left), path
+    assert names(Choice("soak").for_soak(COSTLY)) == names([RANKED, ON_SPARK, NAMED])
+
+
+def test_without_the_jit_three_parameters_of_a_kernel_and_one_of_anything_else() -> None:
     left = names(Choice("coverage").left_out(ITEMS))
-    assert left == names([*ENGINES[1:6], KERNELS[3], SLOW[3]])
+    assert left == names([*ENGINES[1:], KERNELS[1], KERNELS[3], SLOW[1], SLOW[3]])
     assert Choice("ci", set()).left_out(ITEMS) == []

@@ -23,7 +23,7 @@ def test_a_few_parameters_of_each_test_are_counted() -> None:
     many = items(*(f"tests/a.py::test[{i}]" for i in range(10)), "tests/a.py::other", "tests/b.py::test[0]")
     left = uncounted(many)
     assert len(left) == 10 - MOST
-    assert {"tests/a.py::test[0]", "tests/a.py::test[9]", "tests/a.py::other", "tests/b.py::test[0]"}.isdisjoint(left)
+    assert {"tests/a.py::test[0]", "tests/a.py::other", "tests/b.py::test[0]"}.isdisjoint(left)
 
 
 def test_counting_pauses_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,4 +45,4 @@ def test_counting_pauses_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
         said.append(item.nodeid[-2])
         with pytest.raises(StopIteration):
             running.send(True)
-    assert said == ["0", "stop", "1", "start", "2", "stop", "3", "start", "4"]
+    assert said == ["0", *(word for i in "1234" for word in ("stop", i, "start"))]

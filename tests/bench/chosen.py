@@ -25,6 +25,11 @@ def starts_spark(name: str) -> bool:
     return name.startswith("pipeline")
 
 
+def asked_for(item: pytest.Item) -> list[str]:
+    """The benchmarks at whose toy runs a test looks."""
+    return [name for mark in item.iter_markers("toy") for name in mark.args]
+
+
 def toys(*names: str) -> list[Any]:
     """Parameters of a test that looks at one benchmark at a time."""
     return [pytest.param(name, marks=pytest.mark.toy(name)) for name in names]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from skyband.bench import BENCHMARKS, Row
-from tests.bench.chosen import CHOSEN, starts_spark
+from tests.bench.chosen import CHOSEN, asked_for, starts_spark
 
 
 class Runs(dict[str, list[Row]]):
@@ -31,11 +31,6 @@ class Runs(dict[str, list[Row]]):
                 path.write_bytes(pickle.dumps(BENCHMARKS[name].run("toy", lambda said: None)))
         self[name] = pickle.loads(path.read_bytes())
         return self[name]
-
-
-def asked_for(item: pytest.Item) -> list[str]:
-    """The benchmarks that a test looks at."""
-    return [name for mark in item.iter_markers("toy") for name in mark.args]
 
 
 @pytest.hookimpl(tryfirst=True)

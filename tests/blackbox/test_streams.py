@@ -136,7 +136,7 @@ def test_engines_equal_brute_force_for_long(commands: Commands, tmp_path: Path, 
         check_seed(commands, tmp_path, family, engine, seed)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 def test_retractions_equal_brute_force(commands: Commands, tmp_path: Path, family: str, engine: str) -> None:
     warm(commands, tmp_path, family, engine)
     for seed in SEEDS:

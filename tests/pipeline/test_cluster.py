@@ -100,6 +100,7 @@ def _watch(cluster: Cluster, child: Child, n_batches: int) -> dict[int, set[str]
     return seen
 
 
+@pytest.mark.changed("src/skyband/pipeline/", "tests/pipeline/", "requirements.lock")
 @pytest.mark.spark
 def test_spark_submit_runs_a_pipeline(cluster: Cluster, tmp_path: Path) -> None:
     import pyspark

@@ -186,7 +186,7 @@ def test_a_state_of_an_earlier_version_goes_on() -> None:
     pair.apply([], [retract("third")])
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("n_zones", N_ZONES)
 @pytest.mark.parametrize("window", ["none", "time", "count"])

@@ -240,6 +240,7 @@ def is_gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.changed("src/skyband/pipeline/", "tests/pipeline/test_session.py", "requirements.lock")
 @pytest.mark.spark
 def test_the_java_of_pip_from_start_to_end(no_java: dict[str, str], tmp_path: Path) -> None:
     with running(INTERRUPTED, no_java) as process:

@@ -46,7 +46,7 @@ def one_by_one(family: str) -> st.SearchStrategy[list[Action]]:
     return scripts(family).map(lambda actions: [part for action in actions for part in split(action)])
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("case", EXPIRING, ids=str)
 def test_nothing_changes_if_what_was_held_back_comes_before_its_time(case: Case) -> None:
     """Row for row: an engine that is spared what its gates refuse tells the same, in the same steps."""
@@ -62,7 +62,7 @@ def test_nothing_changes_if_what_was_held_back_comes_before_its_time(case: Case)
     check()
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("case", BY_PUBLICATION, ids=str)
 def test_nothing_changes_by_staircases_of_long_ago(case: Case) -> None:
     """A filter far away that has heard of staircases only now and then."""
@@ -82,7 +82,7 @@ def test_nothing_changes_by_staircases_of_long_ago(case: Case) -> None:
     check()
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("case", EXPIRING_BY_BATCH, ids=str)
 def test_nothing_changes_in_batches_that_end_at_the_same_time(case: Case) -> None:
     """What is handed over goes into the batch, and so does its latest publication, which brings the time."""
@@ -104,7 +104,7 @@ def test_nothing_changes_in_batches_that_end_at_the_same_time(case: Case) -> Non
     check()
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("case", EXPIRING_BY_BATCH, ids=str)
 def test_tops_are_the_same_if_what_was_held_back_comes_after_the_gate_has_widened(case: Case) -> None:
     """All that is delivered by one engine is delivered, and the changes of gates add up to the gates."""
@@ -131,7 +131,7 @@ def test_tops_are_the_same_if_what_was_held_back_comes_after_the_gate_has_widene
     check()
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("case", BY_BATCH, ids=str)
 def test_gates_are_the_oracles_now_and_never_narrower_later(case: Case) -> None:
     @given(in_batches(case.engine.family))
@@ -177,7 +177,7 @@ def stream(family: str, random: np.random.Generator, n: int) -> list[Action]:
     return [Action("subscribe", subscriptions), *(Action("publish", [row]) for row in rows)]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.jit_only
 @pytest.mark.parametrize("case", EXPIRING_BY_BATCH, ids=str)
 def test_long_streams_are_told_alike(case: Case) -> None:
