@@ -1,4 +1,4 @@
-"""The benchmarks that every test run takes at toy size; `make soak` takes all of them, `make bench` in earnest."""
+"""The benchmarks that test runs take at toy size, the pipeline's where it changed; `make soak` takes all of them."""
 
 from typing import Any
 

@@ -12,7 +12,6 @@ STORED = load(DIGESTS)
 INEXACT = ("window/pa",)
 
 
-@pytest.mark.few(130)
 @pytest.mark.parametrize("key", STORED)
 def test_digests_are_what_they_were(key: str) -> None:
     family, engine = key.split("/")[:2]
