@@ -38,9 +38,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if PROFILE == "soak":
-        from tests.resuming import FOLDER, ROOT, Resuming, sources_digest
+        from tests.resuming import LOG, ROOT, Resuming, Sources
 
-        config.pluginmanager.register(Resuming(config, FOLDER / f"{sources_digest(ROOT)}.txt"), "resuming")
+        config.pluginmanager.register(Resuming(config, LOG, Sources(ROOT)), "resuming")
     if PROFILE == "ci":
         from tests.counting import Counting
 
