@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from skyband.contract.checked import Given
 from skyband.contract.engine import Engine, Granularity
-from skyband.contract.family import Parse
+from skyband.contract.family import Parse, ReadFew
 from skyband.contract.registry import AnyEngine, find_engine
 from skyband.kernels.array import Bools
 from skyband.table import OnError, Reject, Settings
@@ -166,8 +166,8 @@ class Auto(Engine[Any, Any]):
     def _registered(self, ids: pa.Array) -> Bools:
         return self._engine._registered(ids)
 
-    def _parse(self, source: Given, parse: Parse) -> Parsed[Any]:
-        return self._engine._parse(source, parse)
+    def _parse(self, source: Given, parse: Parse, read: ReadFew | None = None) -> Parsed[Any]:
+        return self._engine._parse(source, parse, read)
 
     def _learn_dims(self, rows: Any) -> None:
         self._engine._learn_dims(rows)
@@ -201,6 +201,9 @@ class Auto(Engine[Any, Any]):
 
     def _advance(self, now: int) -> pa.Table:
         return self._engine._advance(now)
+
+    def _tally(self, changes: pa.Table) -> dict[str, int]:
+        return self._engine._tally(changes)
 
     def _top(self, ids: pa.Array | None) -> pa.Table:
         return self._engine._top(ids)

@@ -66,7 +66,8 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
 
     def subscribe(self, subscriptions: Given) -> pa.Table:
         """Register standing questions; answers with their first tops, from what is live now."""
-        parsed = self._parse(subscriptions, FAMILIES[self.family].parse_subscriptions)
+        family = FAMILIES[self.family]
+        parsed = self._parse(subscriptions, family.parse_subscriptions, family.read_subscriptions)
         rows = self._admit(parsed, "subscriptions", self._registered(parsed.rows.ids), "is already registered")
         self._learn_dims(rows)
         changes = self._tallied(self._subscribe(rows))
@@ -96,9 +97,9 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
 
     def publish(self, publications: Given) -> pa.Table:
         """Take arrivals, and the expiries they cause; answers with how every top changed."""
-        parse = FAMILIES[self.family].parse_publications
-        assert parse is not None
-        parsed = self._parse(publications, parse)
+        family = FAMILIES[self.family]
+        assert family.parse_publications is not None
+        parsed = self._parse(publications, family.parse_publications, family.read_publications)
         rows = self._admit(parsed, "publications", self._stored(parsed.rows.ids), "is live already")
         self._learn_dims(rows)
         self._counters["publications"] += len(rows.ids)
@@ -250,10 +251,13 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         return facts + ([show_bytes(sum(memory.values()))] if memory else [])
 
     def _tallied(self, changes: pa.Table) -> pa.Table:
-        if "op" in changes.column_names and len(changes):
+        if len(changes) and "op" in changes.column_names:
             if self._watch is not None:
                 self._watch.touch(changes["subscription"])
-            for found in pc.value_counts(changes["op"]).to_pylist():
-                self._counters[found["values"]] += found["counts"]
-            self._counters["delivery"] += pc.sum(changes["first"]).as_py()
+            self._counters.update(self._tally(changes))
         return changes
+
+    def _tally(self, changes: pa.Table) -> dict[str, int]:
+        """How many changes of each kind there are, and how many deliveries."""
+        counted = {found["values"]: found["counts"] for found in pc.value_counts(changes["op"]).to_pylist()}
+        return counted | {"delivery": pc.sum(changes["first"]).as_py()}

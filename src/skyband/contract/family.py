@@ -11,10 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from skyband.table.plain import Row
 from skyband.table.settings import UNBOUNDED, Bounds, Settings, Window, WordModel
 from skyband.table.sieve import Parsed
 
 Parse = Callable[[pa.Table, Settings], Parsed[Any]]
+ReadFew = Callable[[list[Row], Settings], Any]
 
 _PACKAGE = "skyband"
 
@@ -36,6 +38,10 @@ class Family:
     publications: pa.Schema | None = None
     """None where there is nothing to publish: subscriptions are held against each other."""
     parse_publications: Parse | None = None
+    read_publications: ReadFew | None = None
+    """Reads few plain publications without a table in between; None where all of them become one."""
+    read_subscriptions: ReadFew | None = None
+    """The same for subscriptions."""
 
     signs: tuple[frozenset[str], frozenset[str]]
     """The columns that its publications and its subscriptions cannot do without and that tell it from others."""

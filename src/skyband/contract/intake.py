@@ -7,13 +7,14 @@ the bad ones are added to `rejects`.
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from skyband.contract.checked import Checked, Given, numbered
-from skyband.contract.family import Parse
+from skyband.contract.family import Parse, ReadFew
 from skyband.contract.handle import Handle
 from skyband.contract.rows import take
 from skyband.kernels.array import Bools
@@ -21,6 +22,7 @@ from skyband.table import OnError, Parsed, Reject, Rejected, Settings, Unreadabl
 from skyband.table.argument import check_choice, is_data_frame, is_integer
 from skyband.table.identity import ids as read_ids
 from skyband.table.memory import table_of
+from skyband.table.plain import Doubtful, few_rows
 from skyband.table.sieve import Sieve
 
 Ids = int | str | Sequence[int] | Sequence[str] | Any  # or an Arrow array, which has no types to name
@@ -59,10 +61,17 @@ class Intake(Handle, ABC):
         """The type of an id column: what came first, or text while nothing has."""
         return self._id_types.get(column, pa.string())
 
-    def _parse(self, source: Given, parse: Parse) -> Parsed[Any]:
-        """The rows of a source, with `kept` and the rejects counted as the source counts its rows, from 1."""
+    def _parse(self, source: Given, parse: Parse, read: ReadFew | None = None) -> Parsed[Any]:
+        """The rows of a source, with `kept` and the rejects counted as the source counts its rows, from 1.
+
+        Few plain rows are read by `read`, where there is such a reader, and are the same as if they had been parsed.
+        """
         if isinstance(source, Checked):
             return source.parsed_for(parse, self.settings)
+        few = few_rows(source) if read is not None else None
+        if few is not None and read is not None:
+            with suppress(Doubtful):
+                return Parsed(read(few, self.settings), np.arange(1, len(few) + 1), [])
         reading = read_table(source)
         return numbered(reading, parse(reading.table, self.settings))
 

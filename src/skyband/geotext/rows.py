@@ -5,17 +5,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from skyband.geotext.word_weights import Weighed, weighed
+from skyband.geotext.word_weights import Weighed, plainly_weighed, weighed
 from skyband.kernels.array import Floats, Int64s
 from skyband.table.identity import unique_ids
 from skyband.table.operation import published
+from skyband.table.plain import PlainRows, Row
 from skyband.table.scalar import finite, numbers
 from skyband.table.settings import Settings, Windows
 from skyband.table.sieve import Parsed, Sieve
-from skyband.table.subscription import keep_windows, ks, thresholds, windows
+from skyband.table.subscription import LARGEST_K, WINDOW_COLUMNS, keep_windows, ks, plain_windows, thresholds, windows
 
 _PLACE = [("x", pa.float64()), ("y", pa.float64())]
 _WORDS = [("terms", pa.list_(pa.string())), ("weights", pa.list_(pa.float64())), ("text", pa.string())]
+_WORD_COLUMNS = frozenset(name for name, _ in _WORDS)
 
 PUBLICATIONS = pa.schema([("id", pa.string()), ("ts", pa.int64()), *_PLACE, *_WORDS])
 SUBSCRIPTIONS = pa.schema(
@@ -82,6 +84,27 @@ def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publicatio
     words = weighed(sieve, settings.words, subscriptions=False)
     kept = words.keep(sieve)
     return sieve.done(Publications(sieve.keep_arrow(ids), sieve.keep(ts), sieve.keep(xy), *kept))
+
+
+def read_publications(rows: list[Row], settings: Settings) -> Publications:
+    """Few plain messages as `parse_publications` reads them, or `Doubtful`."""
+    plain = PlainRows(rows, frozenset({"id", "ts", "x", "y"}), _WORD_COLUMNS)
+    xy, words = _plain_places(plain, settings), plainly_weighed(plain, settings.words, subscriptions=False)
+    return Publications(plain.ids(), plain.integers("ts"), xy, *words)
+
+
+def read_subscriptions(rows: list[Row], settings: Settings) -> Subscriptions:
+    """Few plain subscriptions as `parse_subscriptions` reads them, or `Doubtful`."""
+    plain = PlainRows(rows, frozenset({"id", "k", "x", "y", "alpha"}), _WORD_COLUMNS | WINDOW_COLUMNS)
+    xy, words = _plain_places(plain, settings), plainly_weighed(plain, settings.words, subscriptions=True)
+    k, alpha, window = plain.integers("k", 1, LARGEST_K), plain.numbers("alpha", 0, 1), plain_windows(plain, settings)
+    return Subscriptions(plain.ids(), k, xy, alpha, *words, window, np.full(len(plain), np.nan))
+
+
+def _plain_places(plain: PlainRows, settings: Settings) -> Floats:
+    bounds = settings.bounds
+    x, y = plain.numbers("x", bounds.x_min, bounds.x_max), plain.numbers("y", bounds.y_min, bounds.y_max)
+    return np.stack([x, y], axis=1)
 
 
 def parse_subscriptions(table: pa.Table, settings: Settings) -> Parsed[Subscriptions]:

@@ -1,7 +1,7 @@
 """The words of geotext rows and their weights, given or computed by a words model."""
 
 import math
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +9,9 @@ import pyarrow as pa
 
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.ragged import offsets_of, owners_of
+from skyband.table.argument import is_unicode
+from skyband.table.plain import Doubtful, PlainRows, Row
+from skyband.table.plain import words as plain_words
 from skyband.table.scalar import null_mask, texts
 from skyband.table.settings import WordModel
 from skyband.table.sieve import Sieve, any_of
@@ -48,6 +51,47 @@ def weighed(sieve: Sieve, model: WordModel | None, subscriptions: bool) -> Weigh
         sieve.reject(np.diff(result.offsets) == 0, name, "a subscription must have at least one term")
     _check_weights(sieve, result)
     return result
+
+
+def plainly_weighed(plain: PlainRows, model: WordModel | None, subscriptions: bool) -> Weighed:
+    """The words and weights of few plain rows as `weighed` has them, or `Doubtful`."""
+    found = [_plain_words(row, model, subscriptions) for row in plain.rows]
+    terms, weights = [words for words, _ in found], [its_weights for _, its_weights in found]
+    lengths = [len(words) for words in terms]
+    if lengths != [len(its_weights) for its_weights in weights] or not all(map(_is_plain_unit, weights)):
+        raise Doubtful
+    if subscriptions and 0 in lengths:
+        raise Doubtful
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return Weighed(offsets, plain_words(terms), np.array(list(chain.from_iterable(weights)), np.float64))
+
+
+def _plain_words(row: Row, model: WordModel | None, subscriptions: bool) -> tuple[list[str], list[float]]:
+    """The words of a row and their weights; whether they are plain is for others to say."""
+    terms, weights, text = row.get("terms"), row.get("weights"), row.get("text")
+    if type(terms) is list and type(weights) is list and "text" not in row:
+        return terms, weights
+    if "weights" in row or ("text" in row and "terms" in row):
+        raise Doubtful
+    if type(terms) is list and set(map(type, terms)) == {str} and len(set(terms)) == len(terms):
+        if model is not None:
+            return model.weigh(terms)
+        if subscriptions:
+            return terms, [1.0 / math.sqrt(len(terms))] * len(terms)
+    if type(text) is str and is_unicode(text) and model is not None:
+        return model.weigh(model.tokens(text))
+    raise Doubtful
+
+
+def _is_plain_unit(weights: list[float]) -> bool:
+    """Whether weights are surely positive and of length 1; a list of none is."""
+    if not weights:
+        return True
+    if set(map(type, weights)) != {float} or not min(weights) > 0.0:
+        return False
+    # How sums are rounded decides at the very limit: what is close to it is left to the rules of tables.
+    return abs(math.sqrt(sum(weight * weight for weight in weights)) - 1.0) <= 0.9 * UNIT_LENGTH
 
 
 def _check_terms(sieve: Sieve, terms: Lists) -> None:

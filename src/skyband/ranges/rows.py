@@ -9,6 +9,7 @@ from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.table.identity import ids as read_ids
 from skyband.table.identity import unique_ids
 from skyband.table.instant import instants
+from skyband.table.plain import Doubtful, PlainRows, Row
 from skyband.table.scalar import LARGEST, numbers
 from skyband.table.settings import Settings
 from skyband.table.sieve import Parsed, Sieve
@@ -79,6 +80,19 @@ def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publicatio
         sieve.keep_arrow(ids), keep(ts), sieve.keep_arrow(objects), places, keep(y.values), keep(y.null)
     )
     return sieve.done(rows)
+
+
+def read_publications(rows: list[Row], settings: Settings) -> Publications:
+    """Few plain events, none of which deletes, as `parse_publications` reads them, or `Doubtful`."""
+    plain = PlainRows(rows, frozenset({"id", "ts", "object", "x", "y"}))
+    if type(rows[0]["x"]) is list:
+        x = plain.vectors("x", settings.dims)
+    elif settings.dims in (None, 1):
+        x = plain.numbers("x").reshape(-1, 1)
+    else:
+        raise Doubtful
+    objects, deleted = plain.ids("object", unique=False), np.zeros(len(plain), np.bool_)
+    return Publications(plain.ids(), plain.integers("ts"), objects, x, plain.numbers("y"), deleted)
 
 
 def parse_subscriptions(table: pa.Table, settings: Settings) -> Parsed[Subscriptions]:

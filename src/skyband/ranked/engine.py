@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 
 from skyband.contract.checked import Given
 from skyband.contract.engine import Engine
-from skyband.contract.family import Parse
+from skyband.contract.family import Parse, ReadFew
 from skyband.contract.intake import Ids
 from skyband.kernels.array import Int64s
 from skyband.ranked.revision import emphasised, revised
 from skyband.ranked.rows import UNLIMITED, Publications, Subscriptions, parse_updates
-from skyband.table import LARGEST_K, Parsed, Settings, Source, match_schema, shorten
+from skyband.table import LARGEST_K, Parsed, Settings, Source, empty_table, match_schema, shorten
 from skyband.table.argument import check_choice, check_integer, is_number
 from skyband.table.settings import MOST_DIMS
 
@@ -92,7 +92,7 @@ class RankedEngine(Engine[Subscriptions, Publications]):
         rows = self._admit(parsed, "subscriptions", ~self._registered(parsed.rows.ids), "is not registered")
         if len(rows.ids):
             self._replace(revised(self._asked(rows.ids), rows, self.emphasis))
-        return self._schema().empty_table()
+        return empty_table(self._schema())
 
     def budgets(self, ids: Ids | None = None) -> pa.Table:
         """How often these subscriptions may still be answered with, null for ever; without ids all, by id."""
@@ -110,8 +110,8 @@ class RankedEngine(Engine[Subscriptions, Publications]):
         self._unsubscribe(rows.ids)
         self._subscribe(rows)
 
-    def _parse(self, source: Given, parse: Parse) -> Parsed[Any]:
-        parsed = super()._parse(source, parse)
+    def _parse(self, source: Given, parse: Parse, read: ReadFew | None = None) -> Parsed[Any]:
+        parsed = super()._parse(source, parse, read)
         if isinstance(parsed.rows, Subscriptions) and self.emphasis is not None:
             return parsed._replace(rows=emphasised(parsed.rows, self.emphasis))
         return parsed
@@ -134,7 +134,7 @@ class RankedEngine(Engine[Subscriptions, Publications]):
             self.now = latest if self.now is None else max(self.now, latest)
 
     def _advance(self, now: int) -> pa.Table:
-        return self._schema().empty_table()
+        return empty_table(self._schema())
 
     def _top(self, ids: pa.Array | None) -> pa.Table:
         raise ValueError("Ranked subscriptions have no standing answer: publish events to see whom they reach.")

@@ -9,6 +9,7 @@ FAMILY = Family(
     subscriptions=rows.SUBSCRIPTIONS,
     parse_publications=rows.parse_publications,
     parse_subscriptions=rows.parse_subscriptions,
+    read_publications=rows.read_publications,
     signs=(frozenset({"point"}), frozenset({"lo", "hi"})),
     has_dims=True,
     answers_stand=False,

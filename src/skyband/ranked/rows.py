@@ -9,6 +9,7 @@ from skyband.kernels.array import Bools, Floats, Int32s, Int64s
 from skyband.ranked.part import columns, flatten, known_dims, only_parts
 from skyband.table.identity import unique_ids
 from skyband.table.instant import instants
+from skyband.table.plain import PlainRows, Row
 from skyband.table.scalar import integers
 from skyband.table.settings import Settings
 from skyband.table.sieve import Parsed, Sieve, any_of
@@ -107,6 +108,14 @@ def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publicatio
     low, high = dense(sieve, points, dims, np.nan), dense(sieve, upper, dims, np.nan)
     high = np.where(np.isnan(high), low, high)
     return sieve.done(Publications(sieve.keep_arrow(ids), sieve.keep(ts), low, high, sieve.keep(k)))
+
+
+def read_publications(rows: list[Row], settings: Settings) -> Publications:
+    """Few plain events at points, with nothing missing, as `parse_publications` reads them, or `Doubtful`."""
+    plain = PlainRows(rows, frozenset({"id", "ts", "point"}), frozenset({"k"}))
+    k = plain.integers("k", 1, LARGEST_K) if plain.has("k") else np.zeros(len(plain), np.int64)
+    points = plain.vectors("point", settings.dims)
+    return Publications(plain.ids(), plain.integers("ts"), points, points.copy(), k)
 
 
 def _ks(sieve: Sieve) -> Int64s:

@@ -17,6 +17,7 @@ from skyband.ranked.interval_store import IntervalStore, asking
 from skyband.ranked.kernels.fitting import make_rule
 from skyband.ranked.kernels.interval_scan import NEVER, BestSlots, Events, Standing, check_standing, make_found
 from skyband.ranked.rows import Publications, Subscriptions
+from skyband.table import empty_table
 
 
 @register
@@ -52,7 +53,7 @@ class RankedScan(RankedEngine):
     def _subscribe(self, rows: Subscriptions) -> pa.Table:
         if len(rows.ids):
             self._add(rows)
-        return self._schema().empty_table()
+        return empty_table(self._schema())
 
     def _add(self, rows: Subscriptions) -> None:
         slots = self._slots.take(np.zeros(len(rows.ids), np.int8))
@@ -82,13 +83,13 @@ class RankedScan(RankedEngine):
             self._standing.needed[slots] = NEVER
             self._ids.remove(slots)
             self._slots.give(slots)
-        return self._schema().empty_table()
+        return empty_table(self._schema())
 
     def _publish(self, rows: Publications) -> pa.Table:
         n = len(rows.ids)
         self._pass_time(rows)
         if not n or self._asking is None or not self.n_subscriptions:
-            return self._schema().empty_table()
+            return empty_table(self._schema())
         self._label()
         ks = np.minimum(self._ks(rows), self.n_subscriptions)
         found = make_found(ks)
@@ -106,7 +107,7 @@ class RankedScan(RankedEngine):
     def _matches(self, events: pa.Array, found: BestSlots) -> pa.Table:
         event, place = owners_of(found.length), ranks_of(found.length)
         if not len(event):
-            return self._schema().empty_table()
+            return empty_table(self._schema())
         used = found.start[event] + place
         columns = [
             events.take(pa.array(event)),

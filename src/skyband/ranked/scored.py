@@ -17,6 +17,7 @@ from skyband.ranked.kernels.streams import RANDOM, SORTED
 from skyband.ranked.layers import KINDS, Kind
 from skyband.ranked.matcher import Access, Matcher
 from skyband.ranked.rows import Publications, Subscriptions
+from skyband.table import empty_table
 from skyband.table.argument import check_integer
 
 # The answer to a batch of events is found in pieces of at most so many rows, unless one event has more.
@@ -93,7 +94,7 @@ class ScoredEngine(RankedEngine):
     def _subscribe(self, rows: Subscriptions) -> pa.Table:
         if len(rows.ids):
             self._add(rows)
-        return self._schema().empty_table()
+        return empty_table(self._schema())
 
     def _add(self, rows: Subscriptions) -> None:
         if not self._lexicon.n:
@@ -105,12 +106,12 @@ class ScoredEngine(RankedEngine):
     def _unsubscribe(self, ids: pa.Array) -> pa.Table:
         if len(ids):
             self._matcher.remove(self._lexicon.ids.find(ids))
-        return self._schema().empty_table()
+        return empty_table(self._schema())
 
     def _publish(self, rows: Publications) -> pa.Table:
         self._pass_time(rows)
         if not len(rows.ids) or not self.n_subscriptions:
-            return self._schema().empty_table()
+            return empty_table(self._schema())
         self._matcher.layers.step(1 + len(rows.ids) // EVENTS_A_SLICE)
         ks = np.minimum(self._ks(rows), self.n_subscriptions)
         tables = []
@@ -122,7 +123,7 @@ class ScoredEngine(RankedEngine):
     def _matches(self, events: pa.Array, found: BestSlots) -> pa.Table:
         event, rank = owners_of(found.length), ranks_of(found.length)
         if not len(event):
-            return self._schema().empty_table()
+            return empty_table(self._schema())
         used = found.start[event] + rank
         self._counters["matches"] += len(event)
         columns = [

@@ -1,6 +1,14 @@
 """Rows: reading and checking tables, columns, ids, times and vectors, what is wrong with which row, and writing."""
 
-from skyband.table.change import Op, change_schema, gate_schema, match_schema, ranking_schema, staircase_schema
+from skyband.table.change import (
+    Op,
+    change_schema,
+    empty_table,
+    gate_schema,
+    match_schema,
+    ranking_schema,
+    staircase_schema,
+)
 from skyband.table.read import Reading, Source, read_table, to_table, write_table
 from skyband.table.reject import MissingColumn, OnError, Reject, Rejected, UnreadableFile, rejects_table, shorten
 from skyband.table.settings import UNBOUNDED, Bounds, Settings, Window, WindowKind, WindowLike, Windows, WordModel
@@ -29,6 +37,7 @@ __all__ = [
     "WordModel",
     "aligned",
     "change_schema",
+    "empty_table",
     "gate_schema",
     "match_schema",
     "ranking_schema",

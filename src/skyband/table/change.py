@@ -1,6 +1,7 @@
 """Schemas of what engines answer: changes, rankings, gates and matches, as functions of the id types."""
 
 from enum import StrEnum
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -17,6 +18,13 @@ def _needed(name: str, kind: pa.DataType) -> pa.Field:
     return pa.field(name, kind, nullable=False)
 
 
+@lru_cache(maxsize=64)
+def empty_table(schema: pa.Schema) -> pa.Table:
+    """The table of a schema that has no rows; most publications change nobody's top."""
+    return schema.empty_table()
+
+
+@lru_cache(maxsize=16)
 def change_schema(subscription_type: pa.DataType, publication_type: pa.DataType) -> pa.Schema:
     """How tops changed: `rank` counts from 1 and is null on leave, `at` is in microseconds.
 
@@ -35,6 +43,7 @@ def change_schema(subscription_type: pa.DataType, publication_type: pa.DataType)
     )
 
 
+@lru_cache(maxsize=16)
 def ranking_schema(subscription_type: pa.DataType, publication_type: pa.DataType) -> pa.Schema:
     """Who has what at an instant, ranks from 1."""
     return pa.schema(
@@ -47,17 +56,20 @@ def ranking_schema(subscription_type: pa.DataType, publication_type: pa.DataType
     )
 
 
+@lru_cache(maxsize=16)
 def gate_schema(subscription_type: pa.DataType) -> pa.Schema:
     """The worst score that passes the gate of each subscription; null for one that is no longer there."""
     return pa.schema([_needed("subscription", subscription_type), pa.field("gate", pa.float64(), nullable=True)])
 
 
+@lru_cache(maxsize=16)
 def staircase_schema(subscription_type: pa.DataType) -> pa.Schema:
     """From which time on, in microseconds, which gate holds; null while there is no time yet."""
     at, gate = pa.field("at", pa.int64(), nullable=True), _needed("gate", pa.float64())
     return pa.schema([_needed("subscription", subscription_type), at, gate])
 
 
+@lru_cache(maxsize=16)
 def match_schema(event_type: pa.DataType, subscription_type: pa.DataType) -> pa.Schema:
     """Which subscriptions match an event best, ranks from 1."""
     return pa.schema(

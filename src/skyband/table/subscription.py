@@ -6,12 +6,14 @@ import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.table.duration_column import durations
+from skyband.table.plain import Doubtful, PlainRows
 from skyband.table.scalar import LARGEST, integers, numbers
 from skyband.table.settings import Settings, WindowKind, Windows
 from skyband.table.sieve import Sieve, any_of
 from skyband.table.vector import Lists, dense, dimensions, no_nulls, vectors
 
 LARGEST_K = 1_000_000
+WINDOW_COLUMNS = frozenset({"window_us", "window_n"})
 
 
 class BoxColumns(NamedTuple):
@@ -40,10 +42,14 @@ def ks(sieve: Sieve, boolean: Bools | None = None) -> Int64s:
     return np.where(column.null, 1, column.values)
 
 
+def default_windows(settings: Settings, n: int) -> Windows:
+    """The window of the settings, n times."""
+    return Windows(np.full(n, settings.window.kind, np.int8), np.full(n, settings.window.size, np.int64))
+
+
 def windows(sieve: Sieve, settings: Settings) -> Windows:
     """The columns `window_us` and `window_n`; a subscription with neither has the window of the settings."""
-    kind = np.full(sieve.n_rows, settings.window.kind, np.int8)
-    size = np.full(sieve.n_rows, settings.window.size, np.int64)
+    kind, size = default_windows(settings, sieve.n_rows)
     given = np.zeros(sieve.n_rows, np.bool_)
     for name, its_kind in (("window_us", WindowKind.TIME), ("window_n", WindowKind.COUNT)):
         column = durations(sieve, name) if its_kind == WindowKind.TIME else integers(sieve, name)
@@ -52,6 +58,17 @@ def windows(sieve: Sieve, settings: Settings) -> Windows:
         given |= ~column.null
         kind[~column.null] = its_kind
         size[~column.null] = column.values[~column.null]
+    return Windows(kind, size)
+
+
+def plain_windows(plain: PlainRows, settings: Settings) -> Windows:
+    """The windows of few plain rows as `windows` reads them, or `Doubtful`."""
+    kind, size = default_windows(settings, len(plain))
+    if plain.has("window_us") and plain.has("window_n"):
+        raise Doubtful
+    for name, its_kind in (("window_us", WindowKind.TIME), ("window_n", WindowKind.COUNT)):
+        if plain.has(name):
+            kind[:], size[:] = its_kind, plain.integers(name, low=1)
     return Windows(kind, size)
 
 

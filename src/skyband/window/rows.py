@@ -9,14 +9,16 @@ import pyarrow.compute as pc
 from skyband.kernels.array import Bools, Floats, Int8s, Int64s
 from skyband.table.identity import unique_ids
 from skyband.table.operation import published
+from skyband.table.plain import Doubtful, PlainRows, Row
 from skyband.table.scalar import filled, null_mask, texts
 from skyband.table.settings import Settings, Windows
 from skyband.table.sieve import Parsed, Sieve, any_of
-from skyband.table.subscription import keep_windows, ks, thresholds, windows
+from skyband.table.subscription import LARGEST_K, WINDOW_COLUMNS, keep_windows, ks, plain_windows, thresholds, windows
 from skyband.table.vector import Lists, all_finite, dense, dimensions, no_nulls, vectors
 from skyband.topk.score import FORMS, scores
 
 SCORES = [form.name for form in FORMS.values()]
+BY_NAME = {form.name: form for form in FORMS.values()}
 
 PUBLICATIONS = pa.schema([("id", pa.string()), ("ts", pa.int64()), ("point", pa.list_(pa.float64()))])
 SUBSCRIPTIONS = pa.schema(
@@ -68,6 +70,33 @@ def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publicatio
     dims = dimensions(sieve, settings, {"point": points})
     rows = Publications(sieve.keep_arrow(ids), sieve.keep(ts), dense(sieve, points, dims, np.nan))
     return sieve.done(rows)
+
+
+def read_publications(rows: list[Row], settings: Settings) -> Publications:
+    """Few plain publications as `parse_publications` reads them, or `Doubtful`."""
+    plain = PlainRows(rows, frozenset({"id", "ts", "point"}))
+    return Publications(plain.ids(), plain.integers("ts"), plain.vectors("point", settings.dims))
+
+
+def read_subscriptions(rows: list[Row], settings: Settings) -> Subscriptions:
+    """Few plain subscriptions that have the same columns as `parse_subscriptions` reads them, or `Doubtful`."""
+    plain = PlainRows(rows, frozenset({"id", "k", "score"}), WINDOW_COLUMNS | {"point", "weights"})
+    if plain.has("point") == plain.has("weights"):
+        raise Doubtful
+    given = "point" if plain.has("point") else "weights"
+    forms = [BY_NAME.get(name) if type(name) is str else None for name in plain.column("score")]
+    if any(form is None or form.on_sphere or form.vector not in (given, "either") for form in forms):
+        raise Doubtful
+    vectors = plain.vectors(given, settings.dims)
+    return Subscriptions(
+        plain.ids(),
+        plain.integers("k", 1, LARGEST_K),
+        np.array([form.score for form in forms if form is not None], np.int8),
+        vectors,
+        np.ones(vectors.shape),
+        plain_windows(plain, settings),
+        np.full(len(plain), np.nan),
+    )
 
 
 def parse_subscriptions(table: pa.Table, settings: Settings) -> Parsed[Subscriptions]:
