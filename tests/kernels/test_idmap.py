@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skyband.kernels import idmap
 from skyband.kernels.idmap import IdMap
 
 INTEGERS = st.one_of(st.integers(-3, 12), st.sampled_from([2**63 - 1, -(2**63)]))
@@ -65,3 +66,13 @@ def test_an_arrow_slice_is_read_where_it_begins() -> None:
     built = IdMap()
     built.add(pa.array(["a", "bb", "ccc"]).slice(1), np.array([0, 1]))
     assert built.ids(np.array([1, 0])).to_pylist() == ["ccc", "bb"]
+
+
+def test_more_text_than_offsets_of_32_bits_can_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = IdMap()
+    ids.add(pa.array(["a", "", "é", "dddd"]), np.arange(4))
+    few = ids.ids(np.array([3, 2, 1, 0]))
+    monkeypatch.setattr(idmap, "LARGEST_STRINGS", 3)
+    many = ids.ids(np.array([3, 2, 1, 0]))
+    assert few.type == many.type == pa.string()
+    assert few.to_pylist() == many.to_pylist() == ["dddd", "é", "", "a"]

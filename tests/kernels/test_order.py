@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.kernels.order import BITS, DIGITS, order_by
+from skyband.kernels.order import BITS, DIGITS, is_ascending, is_strictly_ascending, order_by
 
 SIZES = [0, 1, 2, 3, 64, 1000, DIGITS - 1, DIGITS, DIGITS + 1, 5000]
 # On both sides of where another pass begins.
@@ -53,3 +53,9 @@ def test_keys_that_differ_in_one_bit(shift: int) -> None:
 @given(st.lists(st.integers(0, 2**40) | st.integers(0, 3)))
 def test_any_keys(keys: list[int]) -> None:
     check(np.array(keys, np.int64))
+
+
+@given(st.lists(st.integers(0, 3), max_size=4))
+def test_what_is_in_order(keys: list[int]) -> None:
+    assert is_ascending(np.array(keys, np.int64)) == (keys == sorted(keys))
+    assert is_strictly_ascending(np.array(keys, np.int64)) == (keys == sorted(set(keys)))

@@ -73,3 +73,14 @@ def test_random_moves_against_a_list() -> None:
             timeline = store._timeline[store._first : store._last] - store.base
             known = zip(store.ts[timeline].tolist(), store.ids_of(timeline).to_pylist(), strict=True)
             assert [(*pair, bool(store.stamp[i] >= 0)) for pair, i in zip(known, timeline, strict=True)] == rows
+
+
+def test_the_head_is_the_first_that_is_live_however_many_are_forgotten() -> None:
+    # The last to arrive takes the seventh place: it is kept beside the 494 latest.
+    for n_kept, head in ((1, 499), (63, 437), (64, 436), (65, 435), (200, 300), (494, 6), (495, 6), (500, 1), (501, 0)):
+        store = Store(1, 1.0)
+        store.append(arrivals(list(range(500)), list(range(500))))
+        store.append(arrivals([1000], [5]))
+        store.forget(499, Horizon(n=n_kept))
+        assert store.head == head
+        store.check()

@@ -17,6 +17,8 @@ from skyband.kernels.growth import grown
 
 EMPTY = -1
 GONE = -2
+# So many bytes of text an Arrow array of strings can have.
+LARGEST_STRINGS = 2**31 - 1
 
 
 class IdBytes(NamedTuple):
@@ -123,6 +125,15 @@ def gather_ids(table: Places, slots: Int64s, ends: Int64s, data: Bytes) -> None:
             data[ends[i] + j] = table.arena[start + j]
 
 
+@kernel
+def gather_numbers(table: Places, slots: Int64s, data: Bytes) -> None:
+    """Copy the eight bytes of the number of each of these slots to `data`, one after another."""
+    for i in range(len(slots)):
+        start = table.start[slots[i]]
+        for j in range(8):
+            data[8 * i + j] = table.arena[start + j]
+
+
 def id_bytes(ids: pa.Array) -> IdBytes:
     """The bytes of an Arrow array of int64 or string, without nulls."""
     if pa.types.is_integer(ids.type):
@@ -192,11 +203,17 @@ class IdMap:
         """The ids at these slots, as an Arrow array."""
         slots = np.ascontiguousarray(slots, np.int64)
         kind = self.type if self.type is not None else pa.string()
-        ends, data = self._gather(slots)
         if pa.types.is_integer(kind):
-            return pa.array(data.view(np.int64))
-        buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
-        return pa.Array.from_buffers(pa.large_string(), len(slots), buffers).cast(pa.string())
+            numbers = np.empty(len(slots), np.int64)
+            gather_numbers(self._table, slots, numbers.view(np.uint8))
+            return pa.array(numbers)
+        ends, data = self._gather(slots)
+        if len(data) > LARGEST_STRINGS:
+            buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
+            return pa.Array.from_buffers(pa.large_string(), len(slots), buffers).cast(pa.string())
+        return pa.Array.from_buffers(
+            pa.string(), len(slots), [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(data)]
+        )
 
     def _gather(self, slots: Int64s) -> tuple[Int64s, Bytes]:
         ends = np.zeros(len(slots) + 1, np.int64)

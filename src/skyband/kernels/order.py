@@ -28,13 +28,23 @@ def _sort_digit(
         starts[digit] += 1
 
 
+def is_ascending(keys: Int64s) -> bool:
+    """Whether no key is less than the one before it."""
+    return bool((keys[1:] >= keys[:-1]).all())
+
+
+def is_strictly_ascending(keys: Int64s) -> bool:
+    """Whether every key is larger than the one before it."""
+    return bool((keys[1:] > keys[:-1]).all())
+
+
 def order_by(keys: Int64s) -> Int64s:
     """The indices of the keys in ascending order, equal ones as they come.
 
     A pass for each 11 bits of the largest key: about a tenth of the time of numpy's stable sort for a million.
     """
     order = np.arange(len(keys), dtype=np.int64)
-    if len(keys) < 2 or bool((keys[1:] >= keys[:-1]).all()):
+    if is_ascending(keys):
         return order
     other, starts = np.empty_like(order), np.empty(DIGITS + 1, np.int64)
     for shift in range(0, max(1, int(keys.max()).bit_length()), BITS):

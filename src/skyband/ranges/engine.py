@@ -298,6 +298,9 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications object"))
         return self._subscribers.change_log.table(schema, self._lexicon.ids, 0, at)
 
+    def _tally(self, changes: pa.Table) -> dict[str, int]:
+        return self._subscribers.change_log.tally
+
     def _top(self, ids: pa.Array | None) -> pa.Table:
         rows = self._subscribers.rows
         slots = rows.roster.in_turn() if ids is None else rows.roster.ids.find(ids)

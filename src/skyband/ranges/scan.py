@@ -201,6 +201,9 @@ class RangesScan(Engine[Subscriptions, Publications]):
         schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications object"))
         return self._change_log.table(schema, self._ids, 0, at)
 
+    def _tally(self, changes: pa.Table) -> dict[str, int]:
+        return self._change_log.tally
+
     def _top(self, ids: pa.Array | None) -> pa.Table:
         slots = self._rows.roster.in_turn() if ids is None else self._rows.roster.ids.find(ids)
         schema = ranking_schema(self._id_type("subscriptions id"), self._id_type("publications object"))

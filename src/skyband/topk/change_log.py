@@ -6,15 +6,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.kernels.array import Int64s
+from skyband.kernels.array import Bools, Int8s, Int32s, Int64s
 from skyband.kernels.idmap import IdMap
-from skyband.kernels.order import order_by
+from skyband.kernels.order import is_ascending, order_by
 from skyband.kernels.room import ample, initial
+from skyband.table import empty_table
 from skyband.topk.earlier_deliveries import EarlierDeliveries
 from skyband.topk.kernels.buffer import FoundChanges, make_told
 from skyband.topk.roster import Roster
 
-OPS = pa.array(["enter", "leave", "move"])
+OP_NAMES = ("enter", "leave", "move")
+OPS = pa.array(OP_NAMES)
 
 
 class Members(Protocol):
@@ -40,6 +42,8 @@ class ChangeLog:
         self.rows = rows
         self.earlier = earlier
         self.told = make_told(initial(room))
+        # How many changes of each kind the last table with any of them has, and how many deliveries.
+        self.tally: dict[str, int] = {}
         self._told: list[list[npt.NDArray[Any]]] = []
 
     def reserve(self, n_changes: int) -> None:
@@ -69,25 +73,40 @@ class ChangeLog:
     def table(self, schema: pa.Schema, items: IdMap, base: int, at: Int64s) -> pa.Table:
         """Everything told since the last table, by step and then by subscription; `at` is the time of each step."""
         self._keep()
-        columns = [np.concatenate(parts) for parts in zip(*self._told, strict=True)]
-        self._told.clear()
+        parts, self._told = self._told, []
+        columns = parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
         if not len(columns[0]):
-            return schema.empty_table()
-        # Stable: within a step and a subscription the order in which the kernel told it stays.
+            return empty_table(schema)
         turn = self.rows.roster.turn[columns[1]]
-        order = order_by(columns[0] * (int(turn.max()) + 1) + turn)
-        step, slot, item, op, score, rank, first = (column[order] for column in columns)
+        # Stable: within a step and a subscription the order in which the kernel told it stays.
+        keys = turn if len(at) == 1 else columns[0] * (int(turn.max()) + 1) + turn
+        if not is_ascending(keys):
+            order = order_by(keys)
+            columns, turn = [column[order] for column in columns], turn[order]
+        step, slot, item, op, score, rank, first = columns
         if self.earlier is not None and first.any():
-            first[first] = self.earlier.take(turn[order][first], item[first])
+            first[first] = self.earlier.take(turn[first], item[first])
+        self.tally = _counted(op, first)
         return pa.Table.from_arrays(
             [
                 self.rows.roster.ids.ids(slot),
                 items.ids(item - base),
                 OPS.take(pa.array(op)),
                 pa.array(score),
-                pa.array(rank, pa.int32(), mask=rank == 0),
-                pa.array(at[step], pa.int64()),
+                _ranks(rank),
+                pa.array(at[step]),
                 pa.array(first),
             ],
             schema=schema,
         )
+
+
+def _counted(op: Int8s, first: Bools) -> dict[str, int]:
+    n_by_op = zip(OP_NAMES, np.bincount(op, minlength=len(OP_NAMES)).tolist(), strict=True)
+    return {name: n for name, n in n_by_op if n} | {"delivery": int(np.count_nonzero(first))}
+
+
+def _ranks(ranks: Int32s) -> pa.Array:
+    """Ranks as Arrow has them, null in place of 0."""
+    valid = np.packbits(ranks != 0, bitorder="little")
+    return pa.Array.from_buffers(pa.int32(), len(ranks), [pa.py_buffer(valid), pa.py_buffer(ranks)])

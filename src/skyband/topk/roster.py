@@ -10,6 +10,7 @@ from skyband.kernels.growth import grown
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.ragged import places_of, ranks_of
 from skyband.kernels.slots import Slots
+from skyband.table import empty_table
 
 
 class Pool(NamedTuple):
@@ -68,7 +69,7 @@ class Roster:
         """The tops of these slots, each `n` entries of the pool from `start` on."""
         at = places_of(tops.start, tops.n)
         if not len(at):
-            return schema.empty_table()
+            return empty_table(schema)
         columns = [
             self.ids.ids(np.repeat(slots, tops.n)),
             pa.array(ranks_of(tops.n) + 1, pa.int32()),

@@ -15,8 +15,9 @@ from skyband.contract import Engine, Horizon, pack, take, unpack
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.heap import make_heap
 from skyband.kernels.idmap import IdMap
+from skyband.kernels.order import is_strictly_ascending
 from skyband.kernels.ragged import places_of
-from skyband.table import change_schema, ranking_schema, staircase_schema
+from skyband.table import change_schema, empty_table, ranking_schema, staircase_schema
 from skyband.topk.change_log import ChangeLog, Members
 from skyband.topk.earlier_deliveries import EarlierDeliveries
 from skyband.topk.kernels.gate import FOR_EVER, CandidateRows, Stairs, read_gates, read_stairs
@@ -211,6 +212,9 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
         A row is late if it lies outside of the horizon by the time it arrives.
         """
+        if self._in_order(rows) and (self.now is None or int(rows.ts[0]) >= self.now):
+            self.now = int(rows.ts[-1])
+            return rows, rows.ts, np.arange(len(rows.ts), dtype=np.int64)
         start = int(rows.ts[0]) if self.now is None else self.now
         now = np.maximum.accumulate(np.maximum(rows.ts, start))
         rank = np.empty(len(now), np.int64)
@@ -238,7 +242,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         store = self._opened()
         before, n = store.stamps_end, hi - lo
         part = rows if n == len(now) else take(rows, np.arange(lo, hi))
-        in_order = self._in_order(part, n)
+        in_order = self._in_order(part)
         if self._append(self._arrivals(part)):
             self._restamped()
         first = store.tail - n
@@ -254,10 +258,10 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         """Put arrivals into the store; returns whether stamps given out before have moved."""
         return self._opened().append(arrivals, retracted)
 
-    def _in_order(self, rows: PublicationsT, n: int) -> bool:
+    def _in_order(self, rows: PublicationsT) -> bool:
         """Whether each row is more recent than all before it; ties in time count as out of order, to be cheap."""
         latest = self._opened().latest_ts
-        return bool((rows.ts[1:] > rows.ts[:-1]).all()) and (latest is None or int(rows.ts[0]) > latest)
+        return is_strictly_ascending(rows.ts) and (latest is None or int(rows.ts[0]) > latest)
 
     def _one_step(self) -> Steps:
         """A step that ends now, with everything that has arrived."""
@@ -292,20 +296,23 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _table(self, at: Int64s) -> pa.Table:
         schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications id"))
         if self._store is None:
-            return schema.empty_table()
+            return empty_table(schema)
         return self._change_log.table(schema, self._store.ids, self._store.base, at)
+
+    def _tally(self, changes: pa.Table) -> dict[str, int]:
+        return self._change_log.tally
 
     def _top(self, ids: pa.Array | None) -> pa.Table:
         slots = self._roster.in_turn() if ids is None else self._roster.ids.find(ids)
         schema = ranking_schema(self._id_type("subscriptions id"), self._id_type("publications id"))
         if self._store is None or not len(slots):
-            return schema.empty_table()
+            return empty_table(schema)
         return self._rows.ranking(schema, slots, self._store.ids, self._store.base)
 
     def _gates(self, ids: pa.Array | None, at: int | None) -> pa.Table:
         slots = self._with_gates(ids)
         if not len(slots):
-            return self._gate_schema().empty_table()
+            return empty_table(self._gate_schema())
         gates = np.empty(len(slots))
         read_gates(self._kept(slots), at or 0, gates)
         return pa.table([self._roster.ids.ids(slots), gates], schema=self._gate_schema())
@@ -313,7 +320,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _staircase(self, ids: pa.Array | None) -> pa.Table:
         slots, schema = self._with_gates(ids), staircase_schema(self._id_type("subscriptions id"))
         if not len(slots):
-            return schema.empty_table()
+            return empty_table(schema)
         kept = self._kept(slots)
         room = int(kept.n.sum()) + len(slots)
         stairs = Stairs(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))

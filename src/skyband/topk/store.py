@@ -22,6 +22,7 @@ from skyband.contract import FARTHEST, Horizon
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.growth import grown, grown_all
 from skyband.kernels.idmap import IdMap
+from skyband.kernels.order import is_strictly_ascending
 from skyband.topk.kernels.scan import RETRACTED, Live, Published
 from skyband.topk.kernels.score import Contents
 
@@ -47,7 +48,7 @@ class Arrivals(NamedTuple):
 
 def by_recency(ts: Int64s, ids: pa.Array) -> Int64s:
     """The rows from the oldest to the most recent: by ts, then by id."""
-    if (ts[1:] > ts[:-1]).all():
+    if is_strictly_ascending(ts):
         return np.arange(len(ts), dtype=np.int64)
     if pa.types.is_integer(ids.type):
         return np.lexsort((ids.to_numpy(), ts))
@@ -231,6 +232,11 @@ class Store:
         if place > self._first and self._ts_at(place - 1) >= rows.ts.min():
             place = self._place(int(rows.ts.min()), after=False)
         behind = self._timeline[place : self._last].copy()
+        if not len(behind) and is_strictly_ascending(rows.ts):
+            self._last = place + len(numbers)
+            self._timeline[place : self._last] = numbers
+            self.stamp[numbers - self.base] += self._origin + np.arange(place, self._last)
+            return False
         ids: pa.Array = rows.ids
         if len(behind):
             ids = pa.concat_arrays([self.ids_of(behind - self.base), ids])
@@ -266,8 +272,17 @@ class Store:
             for number in gone.tolist() if self._retracted else ():
                 self._retracted.pop(number, None)
             self._first = first
-            alive = _places(self.stamp[self.head : self.tail]) >= self.floor
-            self.head = self.head + int(np.argmax(alive)) if alive.any() else self.tail
+            self.head = self._next_live()
+
+    def _next_live(self) -> int:
+        """The first index from the head on whose publication has a place, found in steps that double."""
+        lo, n = self.head, 64
+        while lo < self.tail:
+            alive = _places(self.stamp[lo : min(lo + n, self.tail)]) >= self.floor
+            if alive.any():
+                return lo + int(np.argmax(alive))
+            lo, n = lo + n, 2 * n
+        return self.tail
 
     def _reserve(self, n: int, n_terms: int) -> None:
         if self.tail + n > len(self.ts) or self._n_terms + n_terms > len(self.contents.terms):
@@ -308,6 +323,7 @@ class Store:
         """Assert the invariants."""
         live = self._timeline[self._first : self._last] - self.base
         assert np.array_equal(np.sort(live), self.indices())
+        assert self.head <= (int(live.min()) if len(live) else self.tail)
         assert np.array_equal(_places(self.stamp[live]), np.arange(self.floor, self.stamps_end))
         retracted = self.is_retracted(live)
         assert set((live[retracted] + self.base).tolist()) == set(self._retracted)
