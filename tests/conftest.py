@@ -15,7 +15,7 @@ settings.register_profile("dev", EVERYWHERE, max_examples=25, stateful_step_coun
 settings.register_profile("ci", EVERYWHERE, max_examples=8, stateful_step_count=20, derandomize=True)
 settings.register_profile("quick", EVERYWHERE, max_examples=2, stateful_step_count=10, derandomize=True)
 settings.register_profile("coverage", EVERYWHERE, max_examples=4, stateful_step_count=12, derandomize=True)
-settings.register_profile("soak", EVERYWHERE, max_examples=100, stateful_step_count=60)
+settings.register_profile("soak", EVERYWHERE, max_examples=30, stateful_step_count=40)
 # Only to find out whether something is wrong, not the smallest example of it.
 settings.register_profile(
     "hunt",
