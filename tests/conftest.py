@@ -1,22 +1,10 @@
-"""How hard the tests try, chosen by SKYBAND_PROFILE: dev, quick, ci, coverage, soak or hunt; see docs/testing.md.
-
-All tests of a process have one Spark session, which is started when the first of them asks for it.
-"""
-
-from __future__ import annotations
+"""How hard the tests try, chosen by SKYBAND_PROFILE: dev, quick, ci, coverage, soak or hunt; see docs/testing.md."""
 
 import os
 import signal
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pyspark.sql import SparkSession
 
 # No deadline and no complaint of slowness: the first example of a test may compile a kernel.
 EVERYWHERE = settings(
@@ -73,29 +61,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = set(choice.left_out(items))
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session: two slots, and a warehouse and scratch folder that go away with the tests."""
-    from skyband.pipeline.session import open_session
-    from tests.pipeline.short import SHORT
-
-    scratch = tmp_path_factory.mktemp("spark")
-    options = SHORT | {
-        "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        # Functions of the tests are found by the workers as by pytest: from the root.
-        "spark.executorEnv.PYTHONPATH": str(Path(__file__).resolve().parents[1]),
-    }
-    session = open_session(master="local[2]", name="tests", options=options)
-    yield session
-    session.stop()
-
-
-@pytest.fixture
-def spark_for_commands(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
-    """The session, on which commands run too that are called in this process, whatever session they ask for."""
-    for module in ("run", "replay"):
-        monkeypatch.setattr(f"skyband.pipeline.{module}.open_session", lambda **_: spark)
-    return spark
