@@ -21,6 +21,8 @@ from typing import NamedTuple
 import pytest
 from markdown_it import MarkdownIt
 
+from tests.pipeline.short import SHORT
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if path.exists()]
 RUN = ("python", "console")
@@ -98,6 +100,8 @@ def run_python(block: Block, names: dict[str, object]) -> None:
 def run_console(block: Block) -> None:
     scripts = str(Path(sys.executable).parent)
     environment = os.environ | {"PATH": scripts + os.pathsep + os.environ["PATH"], "COLUMNS": "110"}
+    # Commands on Spark are over before Java's slower compiler has paid.
+    environment["SPARK_SUBMIT_OPTS"] = SHORT["spark.driver.extraJavaOptions"]
     for command in commands_of(block.code):
         done = subprocess.run(
             command.text, shell=True, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

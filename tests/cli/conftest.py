@@ -5,6 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cli.calling import STARTED
+from tests.pipeline.shared import spark, spark_for_commands
+
+__all__ = ["spark", "spark_for_commands"]
 
 
 @pytest.fixture(autouse=True)

@@ -3,47 +3,26 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from skyband.pipeline.sink import read_changes
 from skyband.table import read_table
-from tests.cli.calling import document, process
+from tests.cli.calling import call, document, process
 from tests.cli.pipeline_folder import PUBLISHED, SUBSCRIBED, configured, lines_of
-from tests.pipeline.crash import ROOT
 from tests.pipeline.short import SHORT
 
 pytestmark = pytest.mark.spark
 
-# Several commands in one process share one Spark session, which takes long to start; they leave it running.
-TOGETHER = """
-import json, sys
-from click.testing import CliRunner
-from skyband.cli import main
-from skyband.pipeline import session
-from tests.pipeline.short import SHORT
 
-session.DEFAULTS.update(SHORT)
-session.open_session()
-done = [CliRunner().invoke(main, words) for words in json.loads(sys.argv[1])]
-print(json.dumps([[each.exit_code, each.stdout, each.stderr] for each in done]))
-"""
+def together(*commands: list[object]) -> list[tuple[int, str, str]]:
+    """The exit code, output and errors of several commands, run one after the other on one session."""
+    done = [call(*command) for command in commands]
+    return [(each.exit_code, each.stdout, each.stderr) for each in done]
 
 
-def together(*commands: list[object]) -> list[list[Any]]:
-    """The exit code, output and errors of several commands, run one after the other in a process of its own."""
-    words = json.dumps([[str(word) for word in command] for command in commands])
-    command = [sys.executable, "-c", TOGETHER, words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    results: list[list[Any]] = json.loads(done.stdout.splitlines()[-1])
-    return results
-
-
+@pytest.mark.usefixtures("spark_for_commands")
 def test_commands_on_spark(tmp_path: Path) -> None:
     zones, rows = tmp_path / "zones.json", tmp_path / "rows"
     other = configured(tmp_path, state="other", changes={"format": "ndjson", "path": "history"})

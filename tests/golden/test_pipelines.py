@@ -4,13 +4,17 @@ A later version of the state may be refused, but then in a sentence that names b
 `python -m tests.golden.write pipelines` runs them anew, see README.md in this folder.
 """
 
+import contextlib
 import hashlib
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.cli.calling import call
+from tests.golden import pipelines
 from tests.golden.pipelines import (
     ALL,
     BATCHES,
@@ -19,7 +23,6 @@ from tests.golden.pipelines import (
     STOPPED,
     Delivered,
     append,
-    command,
     delivered,
     one_engine,
     replayed,
@@ -35,6 +38,13 @@ pytestmark = [
 OTHER_VERSION = re.compile(
     r"Error: .*(version|format) \d+, and this version of Skyband reads (version|format) \d+\b.*\."
 )
+
+
+def in_this_process(folder: Path, *words: object) -> "subprocess.CompletedProcess[str]":
+    """Run `skyband` as `command` does, but on the session of the tests."""
+    with contextlib.chdir(folder):
+        done = call(*words)
+    return subprocess.CompletedProcess([str(word) for word in words], done.exit_code, done.stdout, done.stderr)
 
 
 def contents(state: Path) -> dict[str, str]:
@@ -53,15 +63,17 @@ def whole_truth(name: str, folder: Path) -> Delivered:
     return truth
 
 
+@pytest.mark.usefixtures("spark_for_commands")
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_a_stored_pipeline_goes_on(name: str, tmp_path: Path) -> None:
+def test_a_stored_pipeline_goes_on(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipelines, "command", in_this_process)
     folder, batches = tmp_path / name, BATCHES[name]()
     unpack(name, folder)
     before = delivered(folder)
     assert before == one_engine(name, batches[:STOPPED])
     append(folder, "in", batches[STOPPED:])
     state = contents(folder / "state")
-    done = command(folder, "pipeline", "run", "pipeline.yaml", "--until-idle", "--json")
+    done = in_this_process(folder, "pipeline", "run", "pipeline.yaml", "--until-idle", "--json")
     if done.returncode == 1 and OTHER_VERSION.fullmatch(done.stderr.strip().splitlines()[-1]):
         assert (contents(folder / "state"), delivered(folder)) == (state, before)
         return

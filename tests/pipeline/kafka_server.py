@@ -12,11 +12,15 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from skyband.pipeline.kafka import fetch_jars
+from skyband.pipeline.kafka import add_kafka, fetch_jars
+from skyband.pipeline.sink.kafka_topic import KafkaTopic
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 VERSION = "3.9.2"
 PACKAGES = (f"org.apache.kafka:kafka_2.13:{VERSION}", f"org.apache.kafka:kafka-tools:{VERSION}")
@@ -55,10 +59,15 @@ class Broker(NamedTuple):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def create(self, topic: str, n_partitions: int) -> None:
-        """Create a topic."""
-        tool = "org.apache.kafka.tools.TopicCommand"
-        self.tool(tool, "--create", "--topic", topic, "--partitions", str(n_partitions), "--replication-factor", "1")
+    def create(self, spark: SparkSession, topic: str, n_partitions: int) -> None:
+        """Create a topic, through the clients in the Java process of a session: a tool would start one of its own."""
+        add_kafka(spark)
+        known = KafkaTopic(spark, self.servers, topic, {})
+        known.load_clients()
+        with known._admin() as admin:
+            some = admin.jvm.java.util.Optional
+            made = admin.jvm.org.apache.kafka.clients.admin.NewTopic(topic, some.of(n_partitions), some.empty())
+            admin.client.createTopics(admin.jvm.java.util.Collections.singleton(made)).all().get()
 
 
 def require_kafka() -> None:

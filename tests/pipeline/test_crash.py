@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spark
 def test_killed_three_times(tmp_path: Path) -> None:
     seed = 11
     rng = random.Random(seed)
-    batches = stream(seed, 16)
+    batches = stream(seed, 10)
     write_stream(tmp_path, batches)
     kills = [Kill(kind, 2, rng.uniform(0, 0.5)) for kind in ("worker", "driver", "worker")]
     done = survive(tmp_path, kills, seed)

@@ -5,7 +5,7 @@ import os
 import resource
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,21 @@ pytestmark = pytest.mark.spark
 SEED = 5
 DONE = 3
 BATCHES = stream(SEED, DONE + 2)
+# Spark reads files by itself, and starts a Python for each log; a micro-batch is one file of each noun.
+FILES = {
+    noun: {"format": "ndjson", "path": f"{noun}-files", "max_files": 1} for noun in ("publications", "subscriptions")
+}
+
+
+def write_files(folder: Path, batches: Sequence[Batch], first: int = 0) -> None:
+    """Put batches, numbered from the first, where a pipeline reads a file of each noun at a time."""
+    for number, batch in enumerate(batches, first):
+        for noun, rows in (("subscriptions", batch.commands), ("publications", batch.publications)):
+            path = folder / f"{noun}-files" / str(number)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            # They are read in the order of their times.
+            os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
 
 
 def run(spark: SparkSession, config: Config) -> Pipeline:
@@ -44,8 +59,8 @@ def begun(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
     """A pipeline that has done three batches and was stopped, with a copy of it beside."""
     folder = tmp_path_factory.mktemp("begun") / "pipeline"
     folder.mkdir()
-    write_stream(folder, BATCHES[:DONE])
-    run(spark, config_of(folder))
+    write_files(folder, BATCHES[:DONE])
+    run(spark, config_of(folder, **FILES))
     assert outcome(folder) == truth(folder, BATCHES[:DONE])
     shutil.copytree(folder, folder.with_name("copy"))
     return folder
@@ -56,14 +71,14 @@ def folder(begun: Path) -> Path:
     """The pipeline as it was, in the same place, with two more batches to do."""
     shutil.rmtree(begun)
     shutil.copytree(begun.with_name("copy"), begun)
-    write_stream(begun, BATCHES[DONE:])
+    write_files(begun, BATCHES[DONE:], DONE)
     return begun
 
 
 def test_a_batch_that_spark_did_not_note_is_not_told_twice(spark: SparkSession, folder: Path) -> None:
     # As if killed after our commit and before Spark's.
     (folder / "state" / "checkpoint" / "commits" / str(DONE - 1)).unlink()
-    run(spark, config_of(folder))
+    run(spark, config_of(folder, **FILES))
     assert outcome(folder) == truth(folder, BATCHES)
 
 
@@ -76,7 +91,7 @@ def test_a_batch_that_does_not_count_is_done_again(spark: SparkSession, folder: 
     (folder / "changes" / f"{last:012d}.parquet").unlink()
     state.log(last).write_bytes(b"cut o")
     state.snapshot("zone-0", last).mkdir(parents=True)
-    run(spark, config_of(folder))
+    run(spark, config_of(folder, **FILES))
     assert outcome(folder) == truth(folder, BATCHES)
 
 
@@ -85,11 +100,11 @@ def test_a_sink_that_fails_is_given_the_batch_again(spark: SparkSession, folder:
     blocked = folder / "changes" / f"{DONE:012d}.parquet"
     blocked.mkdir()
     with pytest.raises(SinkFailed, match=rf"parquet sink .* could not take batch {DONE} .* nothing is lost"):
-        run(spark, config_of(folder))
+        run(spark, config_of(folder, **FILES))
     state = State(folder / "state")
     assert (state.delivered, state.is_committed(DONE), state.is_committed(DONE + 1)) == (DONE - 1, True, False)
     blocked.rmdir()
-    run(spark, config_of(folder))
+    run(spark, config_of(folder, **FILES))
     assert outcome(folder) == truth(folder, BATCHES)
 
 
@@ -105,8 +120,8 @@ def room_for(n_bytes: int) -> Iterator[None]:
 
 
 def test_a_full_disk_at_the_sink_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    write_stream(tmp_path, BATCHES)
-    config = config_of(tmp_path, changes={"format": "ndjson", "path": "changes"}, tops=[])
+    write_files(tmp_path, BATCHES)
+    config = config_of(tmp_path, **FILES, changes={"format": "ndjson", "path": "changes"}, tops=[])
     pipeline = Pipeline(config, spark)
     pipeline.start(until_idle=True)
     # What is staged is compressed and fits; as JSON it does not.
@@ -117,11 +132,11 @@ def test_a_full_disk_at_the_sink_loses_nothing(spark: SparkSession, tmp_path: Pa
 
 
 def test_a_full_disk_at_the_state_loses_nothing(spark: SparkSession, folder: Path) -> None:
-    pipeline = Pipeline(config_of(folder), spark)
+    pipeline = Pipeline(config_of(folder, **FILES), spark)
     pipeline.start(until_idle=True)
     with room_for(500), pytest.raises(PipelineFailed, match=r"state in .* cannot be written .* nothing is lost"):
         pipeline.wait()
-    run(spark, config_of(folder))
+    run(spark, config_of(folder, **FILES))
     assert outcome(folder) == truth(folder, BATCHES)
 
 
@@ -130,19 +145,30 @@ def test_a_log_that_cannot_be_read_ends_the_run(spark: SparkSession, folder: Pat
     kept = path.read_bytes()
     path.write_bytes(kept[: len(kept) // 2])
     with pytest.raises(StateError, match=r"The log .*1\.arrow cannot be read.*Restore the state folder"):
-        run(spark, config_of(folder))
+        run(spark, config_of(folder, **FILES))
     assert State(folder / "state").last() == State(folder / "state").read(DONE - 1)
     path.write_bytes(kept)
-    run(spark, config_of(folder))
+    run(spark, config_of(folder, **FILES))
     assert outcome(folder) == truth(folder, BATCHES)
 
 
-def test_a_source_that_lost_rows_ends_the_run(spark: SparkSession, folder: Path) -> None:
-    shutil.rmtree(folder / "publications")
-    with Log(folder / "publications") as log:
+def test_a_log_is_read_again_and_one_that_lost_rows_ends_the_run(spark: SparkSession, tmp_path: Path) -> None:
+    write_stream(tmp_path, BATCHES[:2])
+    run(spark, config_of(tmp_path))
+    # As if killed before our second commit.
+    state = State(tmp_path / "state")
+    (state.folder / "batches" / f"{1:012d}.json").unlink()
+    (state.checkpoint / "commits" / "1").unlink()
+    state.note_delivered(0)
+    (tmp_path / "changes" / f"{1:012d}.parquet").unlink()
+    write_stream(tmp_path, BATCHES[2:3])
+    run(spark, config_of(tmp_path))
+    assert outcome(tmp_path) == truth(tmp_path, BATCHES[:3])
+    shutil.rmtree(tmp_path / "publications")
+    with Log(tmp_path / "publications") as log:
         log.append(["{}"])
     with pytest.raises(PipelineFailed, match="it was replaced by another one, or has lost records"):
-        run(spark, config_of(folder))
+        run(spark, config_of(tmp_path))
 
 
 class Forgetful(Runner):
@@ -159,7 +185,7 @@ class Forgetful(Runner):
 
 
 def test_rows_that_are_lost_with_an_executor_are_routed_again(spark: SparkSession, folder: Path) -> None:
-    config = config_of(folder)
+    config = config_of(folder, **FILES)
     state = State(config.state)
     runner = Forgetful(spark, config, state, state.shape())
     runner.n_losses = MOST_LOST
@@ -204,7 +230,7 @@ class Deadly(Runner):
 
 @pytest.mark.parametrize("who", ["router", "zone-0"])
 def test_a_worker_that_is_killed_is_replaced(spark: SparkSession, folder: Path, who: str) -> None:
-    config = config_of(folder)
+    config = config_of(folder, **FILES)
     state = State(config.state)
     runner = Deadly(spark, config, state, state.shape())
     for batch in (DONE, DONE + 1):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +15,7 @@ from skyband.pipeline.sink import SinkFailed, kafka_topic, open_sink
 from skyband.pipeline.sink.kafka_sink import KafkaSink, change_messages, top_messages
 from skyband.pipeline.sink.kafka_topic import KafkaTopic
 from skyband.table.write import json_rows
-from tests.pipeline.kafka_server import Broker, running_broker
+from tests.pipeline.kafka_server import Broker
 from tests.pipeline.staging import Batch, changes_schema, some_changes, some_tops, stage, tops_after, tops_schema
 
 if TYPE_CHECKING:
@@ -26,13 +25,6 @@ pytestmark = pytest.mark.spark
 
 NOBODY = "127.0.0.1:1"
 IMPATIENT = {"max.block.ms": "1500", "request.timeout.ms": "1000", "delivery.timeout.ms": "1500"}
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """One broker for the tests of this file."""
-    with running_broker(tmp_path_factory.mktemp("kafka")) as running:
-        yield running
 
 
 class Bench:
@@ -93,7 +85,7 @@ def cut_after(sink: KafkaSink, monkeypatch: pytest.MonkeyPatch, rows: list[int])
 
 
 def test_changes_are_there_once_and_in_order(bench: Bench, tmp_path: Path) -> None:
-    bench.broker.create(bench.topic, 3)
+    bench.broker.create(bench.spark, bench.topic, 3)
     batches = [some_changes(tmp_path, number, n_rows) for number, n_rows in ((0, 60), (2, 1), (3, 60))]
     sink = bench.sink()
     for batch in batches:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ import pytest
 from skyband.pipeline.config import BadConfiguration, Endpoint
 from skyband.pipeline.kafka import add_kafka
 from skyband.pipeline.source.source import read_source
-from tests.pipeline.kafka_server import Broker, require_kafka, running_broker
+from tests.pipeline.kafka_server import Broker, require_kafka
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,13 +22,6 @@ pytestmark = pytest.mark.spark
 pytest.importorskip("pyspark", reason="Spark is not installed.")
 
 Raw = tuple[str, str, int, str, str]
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """A broker for the tests of this module."""
-    with running_broker(tmp_path_factory.mktemp("kafka")) as started:
-        yield started
 
 
 def produce(spark: SparkSession, broker: Broker, topic: str, messages: list[tuple[int, bytes | None]]) -> None:
@@ -70,7 +62,7 @@ def wanted(topic: str, start: int, end: int, n_partitions: int) -> list[Raw]:
 
 
 def test_every_message_is_read_once_also_after_a_restart(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
-    broker.create("several", 3)
+    broker.create(spark, "several", 3)
     produce(spark, broker, "several", numbered(0, 60, 3))
     first = stream(spark, broker, tmp_path, 30, topic="several")
     assert len(first) >= 2
@@ -89,7 +81,7 @@ def test_every_message_is_read_once_also_after_a_restart(spark: SparkSession, br
 def test_a_batch_that_failed_is_read_again_with_the_same_rows(
     spark: SparkSession, broker: Broker, tmp_path: Path
 ) -> None:
-    broker.create("failing", 2)
+    broker.create(spark, "failing", 2)
     produce(spark, broker, "failing", numbered(0, 20, 2))
     seen: list[list[Raw]] = []
 
@@ -109,7 +101,7 @@ def test_a_batch_that_failed_is_read_again_with_the_same_rows(
 
 
 def test_a_batch_query_reads_all_there_is(spark: SparkSession, broker: Broker) -> None:
-    broker.create("whole", 2)
+    broker.create(spark, "whole", 2)
     produce(spark, broker, "whole", numbered(0, 10, 2))
     endpoint = Endpoint("kafka", {"servers": broker.servers, "topic": "whole", "options": {"client.id": "test"}})
     found = collected(read_source(spark, "publications", endpoint, stream=False, max_rows=None))
@@ -120,7 +112,7 @@ def test_a_batch_query_reads_all_there_is(spark: SparkSession, broker: Broker) -
 
 
 def test_a_stream_may_start_with_what_comes_next(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
-    broker.create("next", 1)
+    broker.create(spark, "next", 1)
     produce(spark, broker, "next", numbered(0, 5, 1))
     assert not any(stream(spark, broker, tmp_path, None, topic="next", starting="latest"))
     produce(spark, broker, "next", numbered(5, 8, 1))
@@ -129,7 +121,7 @@ def test_a_stream_may_start_with_what_comes_next(spark: SparkSession, broker: Br
 
 
 def test_messages_that_are_no_text_are_rows_to_reject(spark: SparkSession, broker: Broker) -> None:
-    broker.create("bad", 1)
+    broker.create(spark, "bad", 1)
     produce(spark, broker, "bad", [(0, b'{"a": "\xff"}'), (0, None), (0, '{"ü": 1}'.encode())])
     endpoint = Endpoint("kafka", {"servers": broker.servers, "topic": "bad"})
     not_text, nothing, good = collected(read_source(spark, "subscriptions", endpoint, stream=False, max_rows=None))
