@@ -23,7 +23,7 @@ INEXACT = {("window", "pa")}
 # As many as there are formats of files.
 SEEDS = range(len(FORMATS))
 # Each stream is a process: thousands of them are for the suite that is within one.
-SOAK_SEEDS = [*range(6), *range(1000, 1000 + int(os.environ.get("SKYBAND_SOAK_OUTSIDE", "20")))]
+SOAK_SEEDS = [*range(6), *range(1000, 1000 + int(os.environ.get("SKYBAND_SOAK_OUTSIDE", "10")))]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from skyband.geotext import workload as geotext
 from skyband.testing import Case, check_against_oracle, check_determinism, check_splits, contract_cases
 from skyband.window import workload as window
 
-MINUTES = float(os.environ.get("SKYBAND_SOAK_MINUTES", "4"))
+MINUTES = float(os.environ.get("SKYBAND_SOAK_MINUTES", "2"))
 
 
 @pytest.mark.soak

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from skyband.contract import FAMILIES as FAMILIES_BY_NAME
+from skyband.contract import engines
 from skyband.testing import check_stream, make_stream
 from skyband.testing.limit import TimeIsUp, time_limit
 from skyband.workload.draw import families_with_streams
@@ -19,6 +20,11 @@ def n_streams(family: str) -> int:
     return N_STREAMS if FAMILIES_BY_NAME[family].has_windows else N_STREAMS // 5
 
 
+# `auto` hands all that it is told to another engine of its family, and runs one stream of ten.
+OWN = {
+    family: tuple(kind.name for kind in engines() if kind.family == family and kind.name != "auto")
+    for family in FAMILIES
+}
 MANY = [(family, first) for family in FAMILIES for first in range(0, n_streams(family), AT_ONCE)]
 
 
@@ -32,7 +38,7 @@ def test_every_engine_answers_a_stream_like_the_oracle(family: str, seed: int) -
 @pytest.mark.parametrize(("family", "first"), MANY)
 def test_every_engine_answers_many_streams_like_the_oracle(family: str, first: int) -> None:
     for seed in range(first, first + AT_ONCE):
-        check_stream(family, seed, rare=True)
+        check_stream(family, seed, rare=True, names=() if seed % 10 == 0 else OWN[family])
 
 
 @pytest.mark.parametrize("family", FAMILIES)
