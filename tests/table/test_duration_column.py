@@ -47,6 +47,16 @@ def test_a_window_of_ten_minutes(window: Any) -> None:
 def test_rows_may_differ() -> None:
     assert sizes("10m", 5, None, "1h30m") == [TEN_MINUTES, 5, 0, 5_400_000_000]
     assert sizes(datetime.timedelta(seconds=1), None) == [1_000_000, 0]
+    ten = (datetime.timedelta(minutes=10), np.timedelta64(600, "s"), np.timedelta64(10, "m"), pd.Timedelta(minutes=10))
+    assert sizes(*ten, "10m", 6e8, TEN_MINUTES) == [TEN_MINUTES] * 7
+
+
+def test_a_duration_is_nothing_else_in_a_column_of_several_types() -> None:
+    for name, value, reason in (("id", "ann", "id must be an integer or text"), ("k", 1, "k must be an integer")):
+        rows = [ROW | {"id": f"{i}"} | {name: given} for i, given in enumerate((value, datetime.timedelta(seconds=1)))]
+        (reject,) = read_subscriptions("window", rows, on_error="collect").rejects
+        assert (reject.row, reject.column) == (2, name)
+        assert reason in reject.reason
 
 
 @pytest.mark.parametrize(("unit", "hours"), [("m", 1 / 60), ("h", 1), ("D", 24), ("W", 168)])

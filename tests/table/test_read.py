@@ -4,6 +4,7 @@ import datetime
 import decimal
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,9 @@ def test_subscriptions_from_every_source_are_equal(tmp_path: Path) -> None:
         (["1970-01-01T00:00:01Z", "1970-01-01T01:00:00+01:00"], [1_000_000, 0]),
         (["1970-01-01", "1970-01-01 00:00:00.5"], [0, 500_000]),
         (["1970-01-01T00:00:01Z", 7], [1_000_000, 7]),
+        ([np.datetime64("1970-01-01T00:00:01", "us"), 7], [1_000_000, 7]),
+        ([np.datetime64("1970-01-02"), np.datetime64("1970-01-01T00:00:01", "ns")], [86_400_000_000, 1_000_000]),
+        ([datetime.datetime(1970, 1, 2), np.datetime64("1970-01-02T00:00:00")], [86_400_000_000] * 2),
         (pa.array([1, 2], pa.uint8()), [1, 2]),
         (pd.Series([1.0, 2.0]), [1, 2]),
         (pd.to_datetime(["1970-01-01T00:00:01Z", "1970-01-01"], utc=True, format="ISO8601"), [1_000_000, 0]),
@@ -350,6 +354,17 @@ def test_sources_that_make_no_table() -> None:
         read_table(3)
     with pytest.raises(ValueError, match=r"Columns must have equally many rows: a has 1, b has 2\."):
         read_table({"a": [1], "b": [1, 2]})
+    for name in (None, 3, b"x", "\ud800"):
+        for source in ({"id": 1, name: 4}, {"id": [1], name: [4]}, [{"id": 1}, {name: 4}]):
+            with pytest.raises(ValueError, match=f"The name of a column is text, not {re.escape(repr(name))}"):
+                read_table(source)
+
+
+@pytest.mark.parametrize("rows", [[{}], [{}, {}]])
+def test_empty_rows_lack_every_column(rows: list[dict[str, Any]]) -> None:
+    with pytest.raises(MissingColumn, match=r'Window publications need the column "ts" \(columns found: id\)'):
+        read_publications("window", rows)
+    assert not len(read_table([]).table)
 
 
 def test_the_memory_source_is_named_by_its_noun() -> None:

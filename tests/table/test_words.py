@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -121,3 +122,27 @@ def test_drift_is_the_average_change_of_idf() -> None:
     assert words.drift(newer) == pytest.approx(expected / (4 * newer.idf("a") + 2 * newer.idf("c")))
     assert words.drift(words) == 0.0
     assert words.drift(Words(0, {})) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("fit", "given", "sentence"),
+    [
+        (
+            Words.fit,
+            ["jazz in the park"],
+            "Document 1 is 'jazz in the park' and not a list of words; for texts there is",
+        ),
+        (Words.fit, [["jazz"], 7], "Document 2 is 7 and not a list of words"),
+        (
+            Words.fit,
+            "jazz",
+            "'jazz' is not a list of documents; each is a list of words, and for texts there is fit_texts",
+        ),
+        (Words.fit, None, "None is not a list of documents"),
+        (Words.fit_texts, [["jazz"]], r"\['jazz'\] is not a text; for lists of words there is fit"),
+        (Words.fit_texts, "jazz", "'jazz' is not a list of texts; one text is a list of one"),
+    ],
+)
+def test_texts_are_not_taken_for_words(fit: Any, given: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        fit(given)

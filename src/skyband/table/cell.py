@@ -4,6 +4,7 @@ A marked column is a string column whose field metadata says how its cells are w
 such columns can be filtered, sliced and concatenated like any other until its columns are decoded.
 """
 
+import contextlib
 import datetime
 import itertools
 import json
@@ -16,11 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
+from skyband.table.duration import microseconds
 from skyband.table.reject import shorten
 
 Mark = Literal["csv", "json"]
 
 MARK = b"skyband.cell"
+# What a duration beside values of other types becomes: an object, so that it is taken for nothing but a duration.
+DURATION = "microseconds"
 
 # Units of numpy's durations that Arrow does not know, in seconds.
 _SECONDS = {"m": 60, "h": 3600, "D": 86_400, "W": 604_800}
@@ -86,6 +90,11 @@ def _plain(value: Any) -> Any:
     # The missing time of pandas is a datetime that equals nothing.
     if isinstance(value, datetime.date) and value == value:
         return value.isoformat()
+    if isinstance(value, np.datetime64) and value == value:
+        return str(value)
+    if isinstance(value, datetime.timedelta | np.timedelta64):
+        with contextlib.suppress(ValueError):
+            return {DURATION: microseconds(value)}
     return {type(value).__name__: str(value)}
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.table.cell import DURATION
 from skyband.table.duration import parse_with_unit
 from skyband.table.instant import from_ticks
 from skyband.table.scalar import BEYOND, Column, Wrong, cell_by_cell, integers, is_text, null_mask, one_integer
@@ -29,6 +30,8 @@ def _are_digits(sieve: Sieve, name: str, array: pa.Array) -> bool:
 
 
 def _one(name: str, cell: Any) -> int:
+    if isinstance(cell, dict) and list(cell) == [DURATION]:
+        cell = cell[DURATION]
     if not isinstance(cell, str):
         return one_integer(name, cell)
     try:

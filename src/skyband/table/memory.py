@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from skyband.table.argument import is_unicode
 from skyband.table.cell import column_of, in_seconds
 from skyband.table.reject import shorten
 from skyband.table.text_file import table_of_rows
@@ -33,7 +34,8 @@ def table_of(source: Any) -> pa.Table:
     if rows is None or not all(isinstance(row, Mapping) for row in rows):
         raise _no_table(source)
     _refuse_unnamed(name for row in rows for name in row)
-    return table_of_rows([dict(row) for row in rows])
+    # A table without columns would have no rows either: what is missing in all of them is said of their ids.
+    return table_of_rows([dict(row) for row in rows] if any(rows) else [{"id": None} for _ in rows])
 
 
 def _exported(source: Any) -> pa.Table:
@@ -71,9 +73,9 @@ def _is_cell(value: Any) -> bool:
 
 
 def _refuse_unnamed(names: Iterable[Any]) -> None:
-    wrong = next((name for name in names if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise ValueError(f"The name of a column is text, not {shorten(wrong)}.")
+    for name in names:
+        if not isinstance(name, str) or not is_unicode(name):
+            raise ValueError(f"The name of a column is text, not {shorten(name)}.")
 
 
 def _refuse_twice(names: list[str]) -> None:

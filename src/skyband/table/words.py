@@ -8,9 +8,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
+from skyband.table.reject import shorten
 from skyband.table.write import replacing
+
+T = TypeVar("T")
 
 FORMAT = "skyband-words"
 VERSION = 1
@@ -52,15 +55,20 @@ class Words(NamedTuple):
     def fit(cls, documents: Iterable[Sequence[str]]) -> Self:
         """Count the words of documents that are already split into words."""
         n_documents, frequencies = 0, Counter[str]()
-        for tokens in documents:
+        for tokens in _each(documents, "documents", "each is a list of words, and for texts there is fit_texts"):
             n_documents += 1
+            if isinstance(tokens, str) or not isinstance(tokens, Iterable):
+                given = shorten(tokens)
+                raise ValueError(
+                    f"Document {n_documents} is {given} and not a list of words; for texts there is fit_texts."
+                )
             frequencies.update(set(tokens))
         return cls(n_documents, dict(frequencies))
 
     @classmethod
     def fit_texts(cls, texts: Iterable[str]) -> Self:
         """Count the words of texts."""
-        return cls.fit(tokenise(text) for text in texts)
+        return cls.fit(map(_tokens, _each(texts, "texts", "one text is a list of one")))
 
     @property
     def version(self) -> str:
@@ -134,6 +142,19 @@ class Words(NamedTuple):
         if content.get("counts", words.version) != words.version:
             raise ValueError(f"{os.fspath(path)} is damaged: its counts are not those of version {content['counts']}.")
         return words
+
+
+def _each(given: Iterable[T], what: str, hint: str) -> Iterable[T]:
+    """What is given, unless it is no list at all, or a text, which is a list of characters to Python."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise ValueError(f"{shorten(given)} is not a list of {what}; {hint}.")
+    return given
+
+
+def _tokens(text: str) -> list[str]:
+    if not isinstance(text, str):
+        raise ValueError(f"{shorten(text)} is not a text; for lists of words there is fit.")
+    return tokenise(text)
 
 
 def _count(value: object, path: str | os.PathLike[str]) -> int:
