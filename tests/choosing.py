@@ -4,8 +4,12 @@
 - `make test` runs the tests of a room's kernels without the JIT, and compiled where kernels of that room, or those
   that they call, have changed: most of their time goes into compiling (28 of 34 s for polygons), and what they compile
   is also compiled, in larger pieces, by the engines. The soak runs all of them compiled.
+- Of any other test of a room, `make test` takes three parameters where neither the room, nor what it is built on, nor
+  its tests have changed: then nothing new can be found, and that every engine answers in every mode is tested by the
+  contract suite. The soak takes the others.
 - The tests of a room's benchmarks compile what no engine does, and those of the pipeline start Spark several times.
-  They are run where that room, or the benchmarks, have changed, and by the soak; others look at toy runs always.
+  They are run where that room, or the benchmarks, have changed, and by the soak; others look at toy runs always, but
+  for those that compile most, which are run by the same rule.
 - Tests marked `changed(folder, ...)` are run where a file of these folders has changed, and by the soak.
 - Without the JIT a test is run for some of its parameters, since it takes several times as long: three for a test of
   kernels, one for any other.
@@ -20,13 +24,17 @@ from typing import TypeVar
 
 import pytest
 
-from tests.bench.chosen import asked_for, starts_spark
+from tests.bench.chosen import asked_for, compiles_much, starts_spark
 from tests.changed import changed_files
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "skyband"
-MOST_OF_KERNELS, MOST_WITHOUT_JIT = 3, 1
+MOST_OF_KERNELS, MOST_WITHOUT_JIT, MOST_UNCHANGED = 3, 1, 3
 KERNELS = re.compile(r"^(?:from|import) skyband\.((?:\w+\.)?kernels)\b", re.MULTILINE)
+BENEATH_ENGINES = ("kernels", "table", "contract", "zoning", "workload", "topk", "covering", "testing")
+FAMILIES = ("window", "geotext", "ranges", "ranked")
+# The contract suite is not among them: it is run as it is, whatever has changed.
+ROOMS = ("kernels", "table", "zoning", "workload", "topk", "covering", *FAMILIES, "overlay")
 T = TypeVar("T")
 
 
@@ -63,12 +71,30 @@ def has_changed(room: str, changed: set[str] | None) -> bool:
     return any(path.startswith(places) for path in changed or ())
 
 
+def places_of_engines(family: str) -> tuple[str, ...]:
+    """Where the engines of a family are kept, with all that they are built on and what checks them."""
+    return tuple(f"src/skyband/{room}/" for room in (*BENEATH_ENGINES, family))
+
+
+def places_of_tests(nodeid: str) -> tuple[str, ...]:
+    """Where a room, all that its tests may call, and its tests are kept; none for what is no test of a room."""
+    match nodeid.split("::")[0].split("/"):
+        case ["tests", room, *rest] if room in ROOMS and rest[0] != "kernels":
+            # Tests of what is beneath engines open those of every family.
+            rooms = (*BENEATH_ENGINES, room) if room in FAMILIES else (*BENEATH_ENGINES, *FAMILIES, room)
+            return (f"tests/{room}/", *(f"src/skyband/{each}/" for each in rooms))
+    return ()
+
+
 def benchmarks_of(item: pytest.Item) -> str | None:
     """The room whose benchmarks a test is of; None for one that looks at toy runs alone, which are made in any case."""
     match item.nodeid.split("::")[0].split("/"):
         case ["tests", "bench", file]:
             if any(item.iter_markers("spark")) or any(starts_spark(name) for name in asked_for(item)):
                 return "pipeline"
+            much = [name.split("-")[0] for name in asked_for(item) if compiles_much(name)]
+            if much:
+                return much[0]
             room = file.removeprefix("test_").removesuffix(".py")
             return room if (PACKAGE / room).is_dir() and not any(item.iter_markers("toy")) else None
     return None
@@ -99,7 +125,10 @@ class Choice:
             return [] if self.profile != "soak" and has_changed(room, self._changed) else same
         few = same[0].get_closest_marker("few")
         if few is None:
-            return [item for item in same if self._is_elsewhere(self._places(item))]
+            taken = [item for item in same if not any(item.iter_markers("soak"))]
+            if self._is_elsewhere(places_of_tests(same[0].nodeid)):
+                taken = spread(taken, MOST_UNCHANGED)
+            return [item for item in same if item not in taken or self._is_elsewhere(self._places(item))]
         taken = spread(same, few.args[0])
         return [item for item in same if item not in taken]
 

@@ -4,7 +4,17 @@ from typing import Any, cast
 
 import pytest
 
-from tests.choosing import Choice, benchmarks_of, beneath, has_changed, places_of_benchmarks, room_of, spread
+from tests.choosing import (
+    Choice,
+    benchmarks_of,
+    beneath,
+    has_changed,
+    places_of_benchmarks,
+    places_of_engines,
+    places_of_tests,
+    room_of,
+    spread,
+)
 
 
 class Item:
@@ -61,27 +71,49 @@ def test_kernels_are_compiled_where_they_have_changed() -> None:
 
 
 RANKED = Item("tests/bench/test_ranked.py::test_trees")
-TOY = Item("tests/bench/test_ranked.py::test_rows[ranked]", pytest.mark.toy("ranked"))
+MUCH = Item("tests/bench/test_ranked.py::test_rows[ranked]", pytest.mark.toy("ranked"))
+TOY = Item("tests/bench/test_suite.py::test_rows[scan]", pytest.mark.toy("scan"))
 ON_SPARK = Item("tests/bench/test_suite.py::test_rows[pipeline]", pytest.mark.toy("pipeline"))
 NAMED = Item("tests/pipeline/test_cluster.py::test_submit", pytest.mark.changed("src/skyband/pipeline/", "a.lock"))
 OTHER = Item("tests/bench/test_runner.py::test_runner")
-COSTLY = cast("list[pytest.Item]", [RANKED, TOY, ON_SPARK, NAMED, OTHER])
+COSTLY = cast("list[pytest.Item]", [RANKED, MUCH, TOY, ON_SPARK, NAMED, OTHER])
 
 
 def test_benchmarks_of_a_room_are_tested_where_it_or_they_have_changed() -> None:
-    assert [benchmarks_of(item) for item in COSTLY] == ["ranked", None, "pipeline", None, None]
+    assert [benchmarks_of(item) for item in COSTLY] == ["ranked", "ranked", None, "pipeline", None, None]
     assert "src/skyband/topk/kernels/" in places_of_benchmarks("window")
     for path, left in {
         "src/skyband/ranked/tiers.py": [ON_SPARK, NAMED],
         "src/skyband/kernels/heap.py": [ON_SPARK, NAMED],
         "src/skyband/bench/runner.py": [NAMED],
-        "src/skyband/pipeline/run.py": [RANKED],
-        "a.lock": [RANKED, ON_SPARK],
-        "README.md": [RANKED, ON_SPARK, NAMED],
+        "src/skyband/pipeline/run.py": [RANKED, MUCH],
+        "a.lock": [RANKED, MUCH, ON_SPARK],
+        "README.md": [RANKED, MUCH, ON_SPARK, NAMED],
     }.items():
         found = names(Choice("ci", {path}).for_soak(COSTLY))
         assert found == names(left), path
-    assert names(Choice("soak").for_soak(COSTLY)) == names([RANKED, ON_SPARK, NAMED])
+    assert names(Choice("soak").for_soak(COSTLY)) == names([RANKED, MUCH, ON_SPARK, NAMED])
+
+
+IN_ROOM = [Item(f"tests/covering/test_region.py::test_claims[{i}]") for i in range(7)]
+
+
+def test_parameters_of_a_room_are_all_run_where_it_or_what_it_is_built_on_has_changed() -> None:
+    items, rest = cast("list[pytest.Item]", IN_ROOM), names(IN_ROOM[i] for i in (1, 2, 4, 5))
+    for path, left in {
+        "src/skyband/covering/region.py": [],
+        "src/skyband/table/window.py": [],
+        "src/skyband/ranked/engine.py": [],
+        "tests/covering/test_region.py": [],
+        "tests/window/test_engine.py": rest,
+        "src/skyband/cli/warm.py": rest,
+    }.items():
+        assert names(Choice("ci", {path}).for_soak(items)) == left, path
+    assert names(Choice("soak").for_soak(items)) == rest
+    assert Choice("dev").for_soak(items) == []
+    assert "src/skyband/ranges/" not in places_of_tests("tests/window/test_engine.py::test_it")
+    assert places_of_tests("tests/contract/test_contract.py::test_it[window]") == ()
+    assert set(places_of_engines("window")) < set(places_of_tests("tests/window/test_engine.py::test_it"))
 
 
 def test_without_the_jit_three_parameters_of_a_kernel_and_one_of_anything_else() -> None:

@@ -10,6 +10,7 @@ lines are for the reader only.
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,8 +20,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from click.testing import CliRunner
 from markdown_it import MarkdownIt
 
+from skyband.cli import main
 from tests.pipeline.short import SHORT
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -98,6 +101,35 @@ def run_python(block: Block, names: dict[str, object]) -> None:
 
 
 def run_console(block: Block) -> None:
+    """Run the commands of a block: those of README.md, and those that start Spark, as a reader would in a shell."""
+    if block.page.name == "README.md" or ON_SPARK.search(block.code):
+        run_in_shell(block)
+    else:
+        run_here(block)
+
+
+def run_here(block: Block) -> None:
+    """Run commands in this process, which has loaded already what each would load for itself."""
+    for command in commands_of(block.code):
+        assert not set(command.text) & set("|<>&;*$`"), f"{command.text} needs a shell"
+        words = shlex.split(command.text)[1:]
+        check(command, *printed(words))
+
+
+def printed(words: list[str]) -> tuple[int, str]:
+    """The exit code of a command, and what it has printed."""
+    done = CliRunner(env={"COLUMNS": "110"}).invoke(main, words, prog_name="skyband", catch_exceptions=False)
+    return done.exit_code, done.output
+
+
+def check(command: Command, code: int, said: str) -> None:
+    """Hold what a command did against what its page demands."""
+    assert code == command.code, f"{command.text} ended with {code}:\n{said}"
+    for text in command.prints:
+        assert text in said, f"{command.text} did not print {text!r}:\n{said}"
+
+
+def run_in_shell(block: Block) -> None:
     scripts = str(Path(sys.executable).parent)
     environment = os.environ | {"PATH": scripts + os.pathsep + os.environ["PATH"], "COLUMNS": "110"}
     # Commands on Spark are over before Java's slower compiler has paid.
@@ -107,9 +139,7 @@ def run_console(block: Block) -> None:
             command.text, shell=True, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False,
         )  # fmt: skip
-        assert done.returncode == command.code, f"{command.text} ended with {done.returncode}:\n{done.stdout}"
-        for text in command.prints:
-            assert text in done.stdout, f"{command.text} did not print {text!r}:\n{done.stdout}"
+        check(command, done.returncode, done.stdout)
 
 
 class Page:

@@ -1,4 +1,4 @@
-"""The benchmarks that test runs take at toy size, the pipeline's where it changed; `make soak` takes all of them."""
+"""The benchmarks that test runs take at toy size, some only where they changed; `make soak` takes all of them."""
 
 from typing import Any
 
@@ -23,6 +23,11 @@ CHOSEN = frozenset(
 def starts_spark(name: str) -> bool:
     """Whether a benchmark is one of the pipeline."""
     return name.startswith("pipeline")
+
+
+def compiles_much(name: str) -> bool:
+    """Whether the toy run of a benchmark compiles for long what no engine does."""
+    return name.startswith("ranked")
 
 
 def asked_for(item: pytest.Item) -> list[str]:

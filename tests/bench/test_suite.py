@@ -18,9 +18,12 @@ from skyband.bench.row import ns_per_operation, skipped
 from skyband.bench.runner import race
 from skyband.bench.suite import basics
 from skyband.bench.view import RATIO, algorithm, given, plot
-from tests.bench.chosen import CHOSEN, starts_spark, toys
+from tests.bench.chosen import CHOSEN, compiles_much, starts_spark, toys
 
-HERE = frozenset(name for name in CHOSEN if not starts_spark(name))
+# What is always run, what is run where it changed without Spark, and on Spark.
+SPARK = frozenset(name for name in CHOSEN if starts_spark(name))
+MUCH = frozenset(name for name in CHOSEN if compiles_much(name))
+HERE = CHOSEN - SPARK - MUCH
 FIELDS = {
     "benchmark", "size", "at", "commit", "machine", "versions", "contest", "algorithm", "parameters", "latencies",
     "n_operations", "measures", "skipped",
@@ -172,8 +175,8 @@ def test_bytes_are_counted(runs: dict[str, list[Row]]) -> None:
 
 @pytest.mark.parametrize(
     "names",
-    [pytest.param(some, marks=pytest.mark.toy(*some)) for some in (HERE, CHOSEN - HERE, set(BENCHMARKS))],
-    ids=len,
+    [pytest.param(some, marks=pytest.mark.toy(*some)) for some in (HERE, MUCH, SPARK, set(BENCHMARKS))],
+    ids=["always", "much", "spark", "all"],
 )
 def test_figures_are_drawn_from_stored_rows_alone(names: set[str], runs: dict[str, list[Row]], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

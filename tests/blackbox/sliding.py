@@ -108,7 +108,8 @@ class Windows:
 
     def live(self, subscription: Row) -> list[Row]:
         """What is live for a subscription, and was not taken back."""
-        return [row for row in self.within(subscription) if not any(row is gone for gone in self.withdrawn)]
+        gone = set(map(id, self.withdrawn))
+        return [row for row in self.within(subscription) if id(row) not in gone]
 
     def within(self, subscription: Row) -> list[Row]:
         """What is within the window of a subscription."""
