@@ -153,6 +153,7 @@ def expected_with_retractions(family: str, seed: int) -> list[Change]:
     return with_retractions(family, seed).expected()
 
 
+@pytest.mark.few(8)
 def test_each_farther_than_the_last(commands: Commands, tmp_path: Path, family: str, engine: str) -> None:
     warm(commands, tmp_path, family, engine)
     stream = ever_farther(family)
@@ -162,6 +163,7 @@ def test_each_farther_than_the_last(commands: Commands, tmp_path: Path, family: 
 test_each_farther_than_the_last.families = ("window", "geotext")  # type: ignore[attr-defined]  # read when tests are made
 
 
+@pytest.mark.few(8)
 def test_tops_at_an_instant(commands: Commands, tmp_path: Path, family: str, engine: str) -> None:
     if (family, engine) in INEXACT:
         pytest.skip("This engine may be wrong, as its page says.")
