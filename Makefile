@@ -70,25 +70,27 @@ warm: $(READY) ## Compile every engine ahead, so that no two tests compile the s
 	@echo "==> warm: compiling every engine"
 	@$(BIN)/skyband warm --all --processes 2
 
-fast: $(READY) ## Run the tests with compiled kernels, those of benchmarks too, and count branches.
-	@echo "==> fast: the tests, kernels compiled, branches counted"
-	@mkdir -p build/coverage
-	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.fast SKYBAND_PROFILE=ci $(PYTEST)=build/times/fast.xml -n 2 $(COUNTED) \
-	    -m "not soak and not spark"
-
 # Compiled runs count every branch but those of kernels. These, of all tests of engines, take branches of kernels that the
-# tests of kernels do not; two parameters of each do.
+# tests of kernels do not. What they take of all else is counted with them, and not a second time where they are compiled.
 BY_ENGINES := $(addprefix tests/,contract/test_contract.py covering/test_search.py geotext/test_earth.py \
     geotext/test_engine.py geotext/test_igpt.py overlay ranges/test_batch.py ranges/test_higher.py ranges/test_server.py \
     ranges/test_subscribers.py ranges/test_wire.py ranked/test_engine.py topk/test_bands.py topk/test_cell_store.py \
     topk/test_delivery_memory.py topk/test_scan.py window/test_geodesic.py window/test_grid_index.py \
     window/test_sparse_index.py)
+KERNELS := $(wildcard tests/kernels tests/*/kernels)
+
+fast: $(READY) ## Run the tests with compiled kernels, those of benchmarks too, and count branches.
+	@echo "==> fast: the tests, kernels compiled, branches counted"
+	@mkdir -p build/coverage
+	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.fast SKYBAND_PROFILE=ci \
+	    SKYBAND_COUNTED_ELSEWHERE="$(KERNELS) $(BY_ENGINES)" $(PYTEST)=build/times/fast.xml -n 2 $(COUNTED) -m "not soak and not spark"
+
 coverage: $(READY) ## Run the tests of kernels with the JIT off, and count branches.
 	@echo "==> coverage: the tests of kernels, JIT off, branches counted"
 	@mkdir -p build/coverage
 	@COVERAGE_FILE=$(CURDIR)/build/coverage/.coverage.kernels NUMBA_DISABLE_JIT=1 SKYBAND_PROFILE=coverage \
 	    $(PYTEST)=build/times/coverage.xml -n 1 $(COUNTED) -m "not soak and not spark and not jit_only" \
-	    $(wildcard tests/kernels tests/*/kernels) $(BY_ENGINES)
+	    $(KERNELS) $(BY_ENGINES)
 
 # Tests of one file stay together, so that a server or a session is started once for all of them.
 spark: $(READY) ## Run the tests on Spark, and count branches.

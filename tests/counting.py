@@ -1,8 +1,10 @@
 """Branches are counted in some runs of a test: while they are, plain Python takes nearly three times as long.
 
-Of a test with parameters, MOST are counted, spread evenly, and the others run at full speed.
+Of a test with parameters, MOST are counted, spread evenly, and the others run at full speed. So do those that the run
+without the JIT counts as well: SKYBAND_COUNTED_ELSEWHERE names their files and folders.
 """
 
+import os
 from collections.abc import Generator, Iterable
 
 import coverage
@@ -13,9 +15,11 @@ from tests.choosing import by_test, spread
 MOST = 1
 
 
-def uncounted(items: Iterable[pytest.Item]) -> set[str]:
-    """The tests, by name, whose branches are not counted."""
-    left = set()
+def uncounted(items: Iterable[pytest.Item], elsewhere: tuple[str, ...] = ()) -> set[str]:
+    """The tests, by name, whose branches are not counted; what is counted elsewhere lies below these places."""
+    items = list(items)
+    there = [item for item in items if item.nodeid.startswith(elsewhere)]
+    left = {item.nodeid for item in there if not any(item.iter_markers("jit_only"))}
     for same in by_test(items):
         left |= {item.nodeid for item in same} - {item.nodeid for item in spread(same, MOST)}
     return left
@@ -30,7 +34,7 @@ class Counting:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Choose among what is run."""
-        self._uncounted = uncounted(items)
+        self._uncounted = uncounted(items, tuple(os.environ.get("SKYBAND_COUNTED_ELSEWHERE", "").split()))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:

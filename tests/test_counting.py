@@ -11,8 +11,12 @@ from tests.counting import MOST, Counting, uncounted
 class Item:
     """A test, as far as it is looked at."""
 
-    def __init__(self, nodeid: str) -> None:
+    def __init__(self, nodeid: str, *marks: str) -> None:
         self.nodeid = nodeid
+        self.marks = marks
+
+    def iter_markers(self, name: str) -> list[str]:
+        return [mark for mark in self.marks if mark == name]
 
 
 def items(*names: str) -> list[Any]:
@@ -26,6 +30,17 @@ def test_a_few_parameters_of_each_test_are_counted() -> None:
     assert {"tests/a.py::test[0]", "tests/a.py::other", "tests/b.py::test[0]"}.isdisjoint(left)
 
 
+def test_what_is_counted_elsewhere_is_not_counted_here() -> None:
+    some: list[Any] = [
+        Item("tests/a.py::test"),
+        Item("tests/b/c.py::test"),
+        Item("tests/b/c.py::slow", "jit_only"),
+        Item("tests/d.py::test"),
+    ]
+    assert uncounted(some, ("tests/a.py", "tests/b")) == {"tests/a.py::test", "tests/b/c.py::test"}
+    assert uncounted(some) == set()
+
+
 def test_counting_pauses_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
 
@@ -37,6 +52,7 @@ def test_counting_pauses_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
             said.append("start")
 
     monkeypatch.setattr(coverage.Coverage, "current", Counts)
+    monkeypatch.delenv("SKYBAND_COUNTED_ELSEWHERE", raising=False)
     counting, many = Counting(), items(*(f"tests/a.py::test[{i}]" for i in range(5)))
     counting.pytest_collection_modifyitems(many)
     for item in many:

@@ -15,6 +15,7 @@ from skyband.covering.grid import Domain
 from skyband.covering.oracle import CoverOracle
 from skyband.covering.rows import parse_subscriptions
 from skyband.table import Rejected, Settings
+from tests.choosing import places_of_tests
 
 INTEGERS = Domain(0, 7, integer=True)
 EXACT: dict[str, dict[str, Any]] = {
@@ -272,7 +273,14 @@ def test_options_that_do_not_fit_the_attributes_change_nothing(options: dict[str
     cover.check()
 
 
-@pytest.mark.parametrize(("attributes", "bits"), [(1, 32), (8, 16), (4, 32), (16, 8)])
+BY_PLACE = pytest.mark.changed(*places_of_tests("tests/covering/test_coverset.py"))
+
+
+# Each length of keys is compiled for itself.
+@pytest.mark.parametrize(
+    ("attributes", "bits"),
+    [(1, 32), pytest.param(8, 16, marks=BY_PLACE), pytest.param(4, 32, marks=BY_PLACE), (16, 8)],
+)
 def test_keys_have_up_to_256_bits(attributes: int, bits: int) -> None:
     random = np.random.default_rng(attributes)
     centres, widths = random.random((90, attributes)), random.random((90, 1)) ** 2

@@ -23,6 +23,7 @@ from skyband.testing import check_stream
 from skyband.testing.machine import same
 from skyband.window import workload as window
 from skyband.workload import Workload
+from tests.choosing import places_of_tests
 
 SOURCES = Path(skyband.__file__).parent
 LOOPS = ("stops", "pauses")
@@ -207,6 +208,7 @@ def _streams() -> None:
 
 
 @pytest.mark.jit_only
+@pytest.mark.changed(*places_of_tests("tests/kernels/test_room.py"))
 def test_answers_are_right_where_every_kernel_runs_out_of_room(cramped: Stops) -> None:
     for scene in (
         _streams,
