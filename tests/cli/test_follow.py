@@ -75,6 +75,52 @@ def test_what_cannot_be_followed(asked: Path, tmp_path: Path) -> None:
     assert "There is no file" in failure(*words, tmp_path / "none.ndjson")
 
 
+GOOD = '{"id": 1, "ts": 5, "point": [0.5]}\n'
+FAILING: dict[str, tuple[str, tuple[str, ...]]] = {
+    "no subscriptions": (GOOD, ("--subscriptions", "typo.ndjson")),
+    "an option": ("", ("--option", "foo=1")),
+    "an engine": ("", ("--engine", "nosuch")),
+    "a setting": ("", ("--bounds", "geographic")),
+    "a bad line": ("nonsense\n" + GOOD, ("--on-error", "raise")),
+    "the same id twice": (GOOD + GOOD, ("--on-error", "raise")),
+    "nothing": ("", ()),
+}
+
+
+@pytest.mark.parametrize("suffix", ["ndjson", "parquet"])
+@pytest.mark.parametrize("why", FAILING)
+def test_files_stay_as_they_were_until_the_first_answer(why: str, suffix: str, asked: Path, tmp_path: Path) -> None:
+    text, wrong = FAILING[why]
+    words: list[object] = ["replay", "--publications", "-", "--subscriptions", asked, *wrong]
+    if "--on-error" not in wrong:
+        words += ["--on-error", "collect", "--rejects", tmp_path / f"rejects.{suffix}"]
+    files = [tmp_path / f"{name}.{suffix}" for name in ("keep", *(["rejects"] if "--rejects" in words else []))]
+    for before in (None, "what was there\n"):
+        if before is not None:
+            for path in files:
+                path.write_text(before)
+        done = piped(text, *words, "--out", files[0])
+        assert done.exit_code == (0 if why == "nothing" else 1), done.stderr
+        assert sorted(tmp_path.iterdir()) == sorted([asked, *(files if before else [])])
+        assert before is None or [path.read_text() for path in files] == [before] * len(files)
+
+
+@pytest.mark.parametrize("suffix", ["ndjson", "csv"])
+def test_files_begin_anew_with_the_first_answer(suffix: str, asked: Path, tmp_path: Path) -> None:
+    out, rejects = tmp_path / "keep.ndjson", tmp_path / f"rejects.{suffix}"
+    for path in (out, rejects):
+        path.write_text("what was there\n" * 100)
+    words = ["replay", "--publications", "-", "--subscriptions", asked, "--out", out]
+    words += ["--on-error", "collect", "--rejects", rejects]
+    assert piped("nonsense\n", *words).exit_code == 0
+    assert out.read_text().count("\n") == 100
+    assert [str(row["row"]) for row in read_table(rejects).table.to_pylist()] == ["1"]
+    assert piped(GOOD, *words).exit_code == 0
+    assert [row["publication"] for row in read_table(out).table.to_pylist()] == [1]
+    assert "nonsense" not in rejects.read_text()
+    assert rejects.read_text().count("\n") == (1 if suffix == "csv" else 0)
+
+
 def grown(path: Path, n_lines: int) -> list[str]:
     """The lines of a file, once there are so many."""
     for _ in range(600):
@@ -106,6 +152,7 @@ def test_a_second_follower_is_refused(asked: Path, tmp_path: Path) -> None:
     words = ["replay", "--follow", "--subscriptions", asked, "--publications", "-"]
     for option in ("--out", "--rejects"):
         with growing_file(path) as writer:
+            writer.begin(small("window").publications.schema)
             writer.write(small("window").publications.slice(0, 1))
             why = failure(*words, option, path, *(["--on-error", "collect"] if option == "--rejects" else []))
             assert why == f"{path} cannot be written: it is being written already."

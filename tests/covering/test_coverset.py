@@ -194,6 +194,7 @@ def test_a_restored_set_goes_on_as_if_nothing_had_happened(options: dict[str, An
     assert isinstance(twin, CoverSet)
     assert twin.covered_by() == cover.covered_by()
     assert twin.uncovered() == cover.uncovered()
+    assert twin.counters == cover.counters
     later = boxes(random, 40, 100)
     if cover.search != "greedy" or options.get("domains") == INTEGERS:
         # A fitted grid is fitted anew by a restored set, so that an approximate search may find others.
@@ -201,6 +202,10 @@ def test_a_restored_set_goes_on_as_if_nothing_had_happened(options: dict[str, An
             each.add(later)
             each.remove([1, 4, 100])
         assert twin.uncovered() == cover.uncovered()
+    before = twin.counters
+    twin.find(later)
+    assert all(twin.counters[name] >= n for name, n in before.items())
+    assert sum(twin.counters.values()) > sum(before.values()) + len(later)
     with pytest.raises(FileExistsError, match="exists already"):
         cover.snapshot(tmp_path / "some")
     with pytest.raises(UnreadableSnapshot, match="no readable snapshot"):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from skyband import Rejected
@@ -170,15 +171,104 @@ def test_a_growing_file_has_one_writer(tmp_path: Path) -> None:
     path, kept = tmp_path / "changes.ndjson", small("window").publications
     path.write_text("what was there before\n" * 100)
     with growing_file(path) as writer:
+        assert path.read_text().count("\n") == 100
+        writer.begin(kept.schema)
         writer.write(kept.slice(0, 1))
         with pytest.raises(ValueError, match=r"changes\.ndjson cannot be written: it is being written already\.$"):
             growing_file(path).__enter__()
         writer.write(kept.slice(1, 1))
     assert len(read_table(path).table) == 2
-    with growing_file(path):
+    with growing_file(path) as writer:
+        writer.begin(kept.schema)
         assert path.read_bytes() == b""
     with pytest.raises(ValueError, match=r"cannot be written: No such file or directory\.$"):
         growing_file(tmp_path / "none" / "changes.ndjson").__enter__()
+
+
+def test_a_file_that_is_never_begun_stays_as_it_was(tmp_path: Path) -> None:
+    there, new, link = (tmp_path / f"{name}.ndjson" for name in ("there", "new", "link"))
+    there.write_text("before")
+    link.symlink_to("linked.ndjson")
+    for path in (there, new, link):
+        with growing_file(path), pytest.raises(ValueError, match="being written already"):
+            growing_file(path).__enter__()
+        with pytest.raises(KeyboardInterrupt), growing_file(path):
+            raise KeyboardInterrupt
+    assert there.read_text() == "before"
+    assert sorted(tmp_path.iterdir()) == [link, there]
+
+
+def test_a_file_that_somebody_else_has_made_meanwhile_stays(tmp_path: Path) -> None:
+    path, other = tmp_path / "changes.ndjson", tmp_path / "other.ndjson"
+    other.write_text("")
+    with growing_file(path):
+        other.replace(path)
+    assert path.exists()
+    path.unlink()
+    with growing_file(path):
+        path.unlink()
+    assert not path.exists()
+
+
+def test_a_file_that_is_removed_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    path, lock, kept = tmp_path / "changes.ndjson", fcntl.flock, small("window").publications
+
+    def remove_and_lock(*given: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        path.unlink()
+        lock(*given)
+
+    monkeypatch.setattr(fcntl, "flock", remove_and_lock)
+    with growing_file(path) as writer:
+        writer.begin(kept.schema)
+        writer.write(kept.slice(0, 1))
+    assert len(read_table(path).table) == 1
+
+
+def test_what_is_wrong_without_publications_is_told_before_any_is_asked_for() -> None:
+    def unasked(turn: int) -> Reading:
+        raise AssertionError
+
+    texts = [{"id": "ann", "k": 1, "x": 0.5, "y": 0.5, "alpha": 2.0, "text": "jazz"}]
+    box = [{"id": "ann", "lo": [0.0], "hi": [1.0], "weights": [1.0], "dims": [0]}]
+    wrong: list[tuple[Any, Plan, str]] = [
+        (ASKED, Plan(engine="nosuch"), "has no engine 'nosuch'"),
+        (ASKED, Plan(engine_options={"foo": "1"}), "has no option 'foo'"),
+        (ASKED, Plan(k=3), "k and matching are options"),
+        (ASKED, Plan(bounds="geographic"), "no bounds"),
+        ([{**ASKED[0], "k": 0}], Plan(), "column k, value 0"),
+        (texts, Plan(), "column alpha, value 2.0"),
+        (box, Plan(family="ranked", engine="nosuch"), "has no engine 'nosuch'"),
+        (pa.table({"id": ["ann"], "k": [1]}), Plan(family="window"), "score"),
+    ]
+    for asked, plan, why in wrong:
+        with pytest.raises(ValueError, match=why):
+            follow(map(unasked, [1]), asked, plan, name="stream", writer=Kept())
+
+
+def test_subscriptions_without_a_good_line_are_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "asked.ndjson"
+    path.write_text("nonsense\n")
+    with pytest.raises(Rejected, match=r"asked\.ndjson: row 1, "):
+        follow(said(), path, Plan(on_error="collect"), name="stream", writer=Kept())
+
+
+def test_a_first_batch_that_fails_begins_nothing() -> None:
+    class Unbegun:
+        def begin(self, schema: pa.Schema) -> None:
+            raise AssertionError
+
+        def write(self, table: pa.Table) -> None:
+            raise AssertionError
+
+    gone, rows = {"id": 1, "op": "retract"}, [{"id": id, "ts": ts, "point": [1.0]} for id, ts in ((1, 1), (2, 2**62))]
+    lines = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    batches = [*said(gone), *readings(iter([lines]), 10, NEVER)]
+    with pytest.raises(Rejected, match="lies beyond"):
+        follow(iter(batches), ASKED, Plan(batch=1), name="stream", writer=Unbegun())
 
 
 def test_files_without_locks_grow_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,11 +278,14 @@ def test_files_without_locks_grow_all_the_same(tmp_path: Path, monkeypatch: pyte
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
+    kept = small("window").publications
     with growing_file(tmp_path / "one.ndjson") as writer:
-        writer.write(small("window").publications.slice(0, 1))
+        writer.begin(kept.schema)
+        writer.write(kept.slice(0, 1))
     monkeypatch.setitem(sys.modules, "fcntl", None)
     with growing_file(tmp_path / "one.ndjson") as writer:
-        writer.write(small("window").publications.slice(0, 2))
+        writer.begin(kept.schema)
+        writer.write(kept.slice(0, 2))
     assert len(read_table(tmp_path / "one.ndjson").table) == 2
 
 
@@ -203,6 +296,7 @@ def test_a_named_pipe_grows(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: found.append(path.read_text()), daemon=True)
     reader.start()
     with growing_file(path) as writer:
+        writer.begin(small("window").publications.schema)
         writer.write(small("window").publications.slice(0, 1))
     reader.join(10)
     assert found[0].count("\n") == 1

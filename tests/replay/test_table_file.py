@@ -47,6 +47,19 @@ def test_a_failure_leaves_what_was_there(suffix: str, error: type[BaseException]
     assert path.read_text() == "before"
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "ndjson", "csv"])
+def test_a_file_that_is_never_begun_stays_as_it_was(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"some.{suffix}"
+    with table_file(path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+    path.write_text("before")
+    with table_file(path):
+        pass
+    assert [path] == list(tmp_path.iterdir())
+    assert path.read_text() == "before"
+
+
 def test_rows_are_written_as_they_come(tmp_path: Path) -> None:
     many = pa.table({"id": range(ROWS_AT_ONCE)})
     with table_file(tmp_path / "some.ndjson") as file:

@@ -62,6 +62,43 @@ def check_followed(publications: Path, runner: str) -> None:
         raise click.UsageError(f"{publications} cannot be followed: its name must end in {' or '.join(SUFFIXES)}.")
 
 
+class RejectsFile:
+    """A writer of rejects as they come, if there is a file for them; it begins with the first of them at the latest."""
+
+    def __init__(self, writer: "TableWriter | None") -> None:
+        self._writer = writer
+        self._has_begun = False
+
+    def begin(self) -> None:
+        """Begin the file anew, unless it has begun."""
+        if self._writer is not None and not self._has_begun:
+            self._has_begun = True
+            self._writer.begin(rejects_of({"publications": []}).schema)
+
+    def write(self, noun: str, rejects: "list[Reject]") -> None:
+        """Write the next rejects."""
+        self.begin()
+        if self._writer is not None:
+            self._writer.write(rejects_of({noun: rejects}))
+
+
+class BothFiles:
+    """A writer of changes, with which a file of rejects begins."""
+
+    def __init__(self, changes: "TableWriter", rejects: RejectsFile) -> None:
+        self._changes = changes
+        self._rejects = rejects
+
+    def begin(self, schema: "pa.Schema") -> None:
+        """Begin both."""
+        self._changes.begin(schema)
+        self._rejects.begin()
+
+    def write(self, table: "pa.Table") -> None:
+        """Write the next changes."""
+        self._changes.write(table)
+
+
 def follow_files(
     output: Output, publications: Path, subscriptions: Path, plan: "Plan", out: Path | None, rejects_file: Path | None
 ) -> "tuple[Summary | None, dict[str, list[Reject]]]":
@@ -70,15 +107,16 @@ def follow_files(
 
     rejects: dict[str, list[Reject]] = {"publications": [], "subscriptions": []}
     with ExitStack() as stack, Requests() as requests:
-        writer = PrintedChanges(output) if out is None else stack.enter_context(_file(out))
-        refuse = _refuser(None if rejects_file is None else stack.enter_context(_file(rejects_file)))
+        changes = PrintedChanges(output) if out is None else stack.enter_context(_file(out))
+        refusing = RejectsFile(None if rejects_file is None else stack.enter_context(_file(rejects_file)))
 
         def refused(noun: str, some: "list[Reject]") -> None:
             rejects[noun] += some
-            refuse(noun, some)
+            refusing.write(noun, some)
 
         batches = _readings(publications, plan.batch, lambda: requests.asked is not None)
         name = "standard input" if publications == STDIN else str(publications)
+        writer = BothFiles(changes, refusing)
         summary = follow(batches, subscriptions, plan, name=name, writer=writer, refused=refused)
     return summary, rejects
 
@@ -90,14 +128,17 @@ def _file(path: Path) -> Any:
     return growing_file(path) if path.suffix.lower() in SUFFIXES else table_file(path)
 
 
-def _refuser(writer: "TableWriter | None") -> "Callable[[str, list[Reject]], None]":
-    """What writes rejects to a file as they come, if there is one."""
-    from skyband.cli.replay import rejects_of
+def rejects_of(rejects: "dict[str, list[Reject]]") -> Any:
+    """Rejects as a table, with the file that each is of."""
+    import pyarrow as pa
 
-    if writer is None:
-        return lambda noun, some: None
-    writer.begin(rejects_of({"publications": []}).schema)
-    return lambda noun, some: writer.write(rejects_of({noun: some}))
+    from skyband.table import rejects_table
+
+    tables = []
+    for noun, its_rejects in rejects.items():
+        nouns = pa.array([noun] * len(its_rejects), pa.string())
+        tables.append(rejects_table(its_rejects).add_column(0, "file", nouns))
+    return pa.concat_tables(tables)
 
 
 def _readings(publications: Path, batch: int, stopped: Callable[[], bool]) -> "Iterator[Reading]":

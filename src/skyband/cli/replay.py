@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skyband.cli.follow import STDIN, check_followed, follow_files, print_following
+from skyband.cli.follow import STDIN, check_followed, follow_files, print_following, rejects_of
 from skyband.cli.output import Cell, Output, output_options
 from skyband.cli.pipeline.place import ending_spark, need_spark, plainly
 from skyband.cli.run_option import check_names, default_window, run_options
@@ -154,19 +154,6 @@ def _runner(runner: str, zones: int) -> "Callable[..., Summary]":
             )
 
     return replay_in_zones
-
-
-def rejects_of(rejects: "dict[str, list[Reject]]") -> Any:
-    """Rejects as a table, with the file that each is of."""
-    import pyarrow as pa
-
-    from skyband.table import rejects_table
-
-    tables = []
-    for noun, its_rejects in rejects.items():
-        nouns = pa.array([noun] * len(its_rejects), pa.string())
-        tables.append(rejects_table(its_rejects).add_column(0, "file", nouns))
-    return pa.concat_tables(tables)
 
 
 def _rejected(rejects: "dict[str, list[Reject]]") -> str:

@@ -222,6 +222,12 @@ class Auto(Engine[Any, Any]):
             self._go_over()
         self._engine._load({name: table for name, table in tables.items() if name != "taken"})
 
+    def _work(self) -> dict[str, int]:
+        return self._engine._work()
+
+    def _count_on(self, counters: dict[str, int], work: dict[str, int]) -> None:
+        self._engine._count_on(counters, work)
+
     def _options(self) -> dict[str, Any]:
         own = {} if self.most_scanned is None else {"most_scanned": self.most_scanned}
         checked = self._engine._options()

@@ -174,7 +174,8 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
             "granularity": self.granularity,
             "on_error": self.on_error,
             "options": self._options(),
-            "counters": dict(self._counters),
+            "counters": self.counters,
+            "work": self._work(),
             "id_types": {column: str(kind) for column, kind in self._id_types.items()},
         }
         snapshot.write(check_folder(folder), self.family, self.name, self.settings, state, self._save())
@@ -189,7 +190,7 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         types = {"int64": pa.int64(), "string": pa.string()}
         engine._id_types = {column: types[kind] for column, kind in state["id_types"].items()}
         engine._load(tables)
-        engine._counters = Counter(state["counters"])
+        engine._count_on(state["counters"], state.get("work", {}))
         return engine
 
     @property
@@ -234,6 +235,14 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
     @abstractmethod
     def _load(self, tables: dict[str, pa.Table]) -> None:
         """Take on the state of a newly made engine's twin."""
+
+    def _work(self) -> dict[str, int]:
+        """What parts of the engine have counted beside its counters, for a snapshot to keep."""
+        return {}
+
+    def _count_on(self, counters: dict[str, int], work: dict[str, int]) -> None:
+        """Count on from what a snapshot has kept; one of before has no work, which is then counted anew."""
+        self._counters = Counter(counters)
 
     def _options(self) -> dict[str, Any]:
         """The options of its own that an engine was opened with, for a snapshot to keep."""

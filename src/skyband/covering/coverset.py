@@ -67,6 +67,8 @@ class CoverSet(Intake):
         self._free: list[int] = []
         self._roots: Roots | None = None
         self._search: Search | None = None
+        # How much of what the search has cost is in the counters.
+        self._cost = 0
 
     def __len__(self) -> int:
         return self._ids.size
@@ -308,7 +310,9 @@ class CoverSet(Intake):
     def _count(self, **more: int) -> None:
         self._counters.update(more)
         if self._search is not None:
-            self._counters[self._search.counter] = self._search.cost
+            cost = self._search.cost
+            self._counters[self._search.counter] += cost - self._cost
+            self._cost = cost
 
 
 def _check_search(search: str, epsilon: float | None) -> float:

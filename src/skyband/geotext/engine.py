@@ -1,5 +1,6 @@
 """Engines of the geotext family: bands behind an index of places and words, searched in a term store."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, Literal
@@ -72,6 +73,8 @@ class Geotext(MessageEngine, Banded[Subscriptions, Publications]):
         }
         made = self._make_index()
         self._index: WordIndex = OnEarth(made, self._asked_and_said) if self._is_on_earth else made
+        # What a snapshot has brought along, less what the index has counted while it was filled.
+        self._counted_before = Counter[str]()
 
     def _options(self) -> dict[str, Any]:
         return self._chosen | asdict(self.policy)
@@ -97,7 +100,16 @@ class Geotext(MessageEngine, Banded[Subscriptions, Publications]):
     @property
     def index_counters(self) -> dict[str, int]:
         """What the index has looked at, and what each of its bounds has saved."""
-        return dict(self._index.counters)
+        return {name: n + self._counted_before[name] for name, n in self._index.counters.items()}
+
+    def _work(self) -> dict[str, int]:
+        return self.index_counters
+
+    def _count_on(self, counters: dict[str, int], work: dict[str, int]) -> None:
+        super()._count_on(counters, work)
+        if work:
+            self._counted_before = Counter(work)
+            self._counted_before.subtract(self._index.counters)
 
     def memory(self) -> dict[str, int]:
         return super().memory() | {"catalogue": self._searched.n_bytes}

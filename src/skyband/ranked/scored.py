@@ -70,12 +70,27 @@ class ScoredEngine(RankedEngine):
 
     @property
     def counters(self) -> dict[str, int]:
-        done = {
-            "merges": self._matcher.layers.n_merges,
-            "sorted accesses": int(self._matcher.work[SORTED]),
-            "random accesses": int(self._matcher.work[RANDOM]),
-        }
-        return dict(sorted((Counter(super().counters) + Counter(done)).items()))
+        return dict(sorted((Counter(super().counters) + self._done()).items()))
+
+    def _done(self) -> Counter[str]:
+        """What the matcher has counted since it was made."""
+        work = self._matcher.work
+        return Counter(
+            {
+                "merges": self._matcher.layers.n_merges,
+                "sorted accesses": int(work[SORTED]),
+                "random accesses": int(work[RANDOM]),
+            }
+        )
+
+    def _work(self) -> dict[str, int]:
+        return dict(self._done())
+
+    def _count_on(self, counters: dict[str, int], work: dict[str, int]) -> None:
+        super()._count_on(counters, work)
+        if work:
+            # The counters have it; what it took to fill the matcher again is not counted twice.
+            self._counters.subtract(self._done())
 
     def memory(self) -> dict[str, int]:
         matcher = self._matcher

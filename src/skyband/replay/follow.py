@@ -9,7 +9,16 @@ import pyarrow as pa
 
 from skyband.contract import FAMILIES
 from skyband.replay.plan import Plan
-from skyband.replay.run import Prepared, as_written, prepare_opened, schema_of, summary_of, take_piece, warm_up
+from skyband.replay.run import (
+    Prepared,
+    as_written,
+    check_ahead,
+    prepare_opened,
+    schema_of,
+    summary_of,
+    take_piece,
+    warm_up,
+)
 from skyband.replay.source import Loaded, Opened, load, open_source
 from skyband.replay.summary import Stopwatch, Summary
 from skyband.replay.table_file import TableWriter
@@ -33,11 +42,13 @@ def follow(
     """Run an engine over batches as they come, and pass every change on to the writer; None if nothing came.
 
     The first batch with a good row tells the family, and is counted for words without weights; retractions before it
-    wait until then. `name` is what errors call the publications.
+    wait until then. The writer is begun when that batch was answered, and what can be checked without publications is
+    checked before the first is asked for. `name` is what errors call the publications.
     """
     started = time.perf_counter()
     plan.check()
     asked = open_source(subscriptions, "subscriptions")
+    ahead = check_ahead(asked, plan)
     run, early, waiting = None, list[Reject](), list[Reading]()
     for reading in batches:
         if run is not None:
@@ -46,7 +57,7 @@ def follow(
         if _retracts_only(reading, plan):
             waiting.append(reading)
             continue
-        prepared = _prepared(Opened("publications", name, reading), asked, plan)
+        prepared = _prepared(Opened("publications", name, reading), asked, plan, ahead)
         if isinstance(prepared, Prepared):
             run = Following(prepared, waiting, early, writer, refused)
         else:
@@ -62,13 +73,13 @@ def _retracts_only(reading: Reading, plan: Plan) -> bool:
     return len(reading.table) > 0 and len(without_retractions(reading.table)) == 0 and not reading.rejects
 
 
-def _prepared(said: Opened, asked: Opened, plan: Plan) -> Prepared | list[Reject]:
+def _prepared(said: Opened, asked: Opened, plan: Plan, ahead: Loaded | None) -> Prepared | list[Reject]:
     """The run that the first batch leads to, or its rejects if it has no good row."""
     if not said.table.num_columns:
         if plan.on_error == "raise":
             raise Rejected(said.reading.rejects, said.name)
         return said.reading.rejects
-    prepared = prepare_opened(said, asked, plan, counted="the first batch")
+    prepared = prepare_opened(said, asked, plan, counted="the first batch", ahead=ahead)
     return prepared if len(prepared.publications.checked) else prepared.publications.rejects
 
 
@@ -93,17 +104,21 @@ class Following:
         rows = prepared.publications.rows
         self._kinds = {"id": rows.ids.type} | ({"object": rows.objects.type} if "objects" in rows._fields else {})
         warm_up(prepared)
-        self._subscribe()
-        for reading in waiting:
-            self.take(self.loaded(reading))
-        self.take(prepared.publications)
+        self._begin([*map(self.loaded, waiting), prepared.publications])
 
-    def _subscribe(self) -> None:
+    def _begin(self, first: list[Loaded]) -> None:
+        """Answer what came first, and only then begin to write."""
         engine, asked = self.prepared.engine, self.prepared.subscriptions
+        answers = [as_written(asked.give(engine.subscribe, engine), self._schema)]
+        for loaded in first:
+            answers += self._answers(loaded)
         self._writer.begin(self._schema)
-        self._writer.write(as_written(asked.give(engine.subscribe, engine), self._schema))
+        for changes in answers:
+            self._writer.write(changes)
         if asked.rejects:
             self._refused("subscriptions", asked.rejects)
+        for loaded in first:
+            self._refuse(loaded)
 
     def loaded(self, reading: Reading) -> Loaded:
         """The good rows of a later batch."""
@@ -113,9 +128,16 @@ class Following:
 
     def take(self, loaded: Loaded) -> None:
         """Publish and retract the rows of a batch, and pass on what changes."""
+        for changes in self._answers(loaded):
+            self._writer.write(changes)
+        self._refuse(loaded)
+
+    def _answers(self, loaded: Loaded) -> Iterator[pa.Table]:
         for piece in loaded.pieces(self.prepared.plan.batch):
             for changes in take_piece(self.prepared.engine, loaded, piece, self.watch):
-                self._writer.write(as_written(changes, self._schema))
+                yield as_written(changes, self._schema)
+
+    def _refuse(self, loaded: Loaded) -> None:
         if loaded.rejects:
             self.rejects += loaded.rejects
             self._refused("publications", loaded.rejects)

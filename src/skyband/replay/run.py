@@ -16,6 +16,7 @@ from skyband.replay.source import (
     dims_of,
     dims_told,
     family_of,
+    family_told,
     fit_words,
     lacks_weights,
     load,
@@ -38,6 +39,7 @@ from skyband.table import (
 )
 from skyband.table.instant import Instant, one_instant
 from skyband.table.operation import without_retractions
+from skyband.table.words import Words
 
 Progress = Callable[[int, int], None]
 
@@ -102,11 +104,17 @@ def prepare(publications: Source, subscriptions: Source, plan: Plan, until: int 
 
 
 def prepare_opened(
-    said: Opened, asked: Opened, plan: Plan, until: int | None = None, counted: str = "these publications"
+    said: Opened,
+    asked: Opened,
+    plan: Plan,
+    until: int | None = None,
+    counted: str = "these publications",
+    ahead: Loaded | None = None,
 ) -> Prepared:
     """Check the publications and subscriptions that were read, and open the engine that fits them.
 
-    `counted` is what a note calls the publications that words without weights are weighed by.
+    `counted` is what a note calls the publications that words without weights are weighed by; `ahead` are the
+    subscriptions if they were checked before.
     """
     family = plan.family or family_of(said, asked)
     plan.check_family(family)
@@ -120,7 +128,7 @@ def prepare_opened(
         notes.append(f"Weights that were not given are tf-idf, with the document frequencies of {counted}.")
     if "dims" in its.subscriptions.names and "dims" in asked.table.column_names:
         settings = settings._replace(dims=dims_told(said.table, family))
-    subscribed = load(asked, family, settings, plan.on_error)
+    subscribed = load(asked, family, settings, plan.on_error) if ahead is None else ahead
     settings = settings._replace(dims=dims_of(subscribed.rows))
     loaded = load(said, family, settings, plan.on_error)
     notes += expiry_note(subscribed.rows)
@@ -130,6 +138,29 @@ def prepare_opened(
     if until is not None:
         loaded = loaded.until(until)
     return Prepared(plan, family, settings, opened, subscribed, loaded, tells_time(said.table), notes)
+
+
+def check_ahead(asked: Opened, plan: Plan) -> Loaded | None:
+    """Raise for what no publications can make good: the engine, its options, the settings, the subscriptions.
+
+    Answers with the subscriptions where they do not depend on publications.
+    """
+    family = plan.family or family_told(asked)
+    if family is None:
+        return None
+    plan.check_family(family)
+    its, settings = FAMILIES[family], plan.settings()
+    if "dims" in its.subscriptions.names and "dims" in asked.table.column_names:
+        # Only publications tell how many dimensions there are.
+        plan.open(family, settings)
+        return None
+    lacks_words = its.has_words and plan.words is None
+    if lacks_words:
+        settings = settings._replace(words=Words.fit([]))
+    subscribed = load(asked, family, settings, plan.on_error)
+    rows = subscribed.rows
+    plan.open(family, settings._replace(dims=dims_of(rows), window=plan.window or narrowest(rows)))
+    return None if lacks_words else subscribed
 
 
 def warm_up(prepared: Prepared) -> None:

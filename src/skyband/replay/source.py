@@ -124,6 +124,14 @@ def family_of(publications: Opened, subscriptions: Opened) -> str:
         return str(told.pop())
 
 
+def family_told(subscriptions: Opened) -> str | None:
+    """The family that the columns of the subscriptions alone tell, or None."""
+    if not subscriptions.table.num_columns:
+        raise Rejected(subscriptions.reading.rejects, subscriptions.name)
+    told = _inferred([], subscriptions.table.column_names)
+    return told if told in published_families() else None
+
+
 def _inferred(published: list[str], subscribed: list[str]) -> str | None:
     try:
         return infer_family(published, subscribed)

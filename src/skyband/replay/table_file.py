@@ -53,6 +53,7 @@ class TableFile:
 
     def __init__(self, file: BinaryIO, format: str) -> None:
         self.n_rows = 0
+        self.has_begun = False
         self._file = file
         self._format = format
         self._schema: pa.Schema | None = None
@@ -63,6 +64,7 @@ class TableFile:
     def begin(self, schema: pa.Schema) -> None:
         """Take the schema of every table that will follow."""
         self._schema = schema
+        self.has_begun = True
         if self._format == "parquet":
             self._writer = pa.parquet.ParquetWriter(self._file, schema, compression="zstd")
         elif self._format == "csv":
@@ -107,10 +109,15 @@ class GrowingFile:
     """A writer of NDJSON to a file that others read meanwhile: every table is there as soon as it is written."""
 
     def __init__(self, file: BinaryIO) -> None:
+        self.has_begun = False
         self._file = file
 
     def begin(self, schema: pa.Schema) -> None:
-        """Do nothing: an NDJSON file has no header."""
+        """Give up what the file held before; an NDJSON file has no header."""
+        self.has_begun = True
+        # What is no file of its own, such as a pipe, has nothing to give up.
+        if _is_regular(self._file.fileno()):
+            self._file.truncate(0)
 
     def write(self, table: pa.Table) -> None:
         """Write the next rows."""
@@ -120,7 +127,11 @@ class GrowingFile:
 
 @contextlib.contextmanager
 def growing_file(path: Path) -> Iterator[GrowingFile]:
-    """An NDJSON file that is written in place, and stays as far as it has come; meanwhile nobody else may grow it."""
+    """An NDJSON file that is written in place, and stays as far as it has come; meanwhile nobody else may grow it.
+
+    Until it is begun it stays as it was; if it never is, and was not there before, it is not there afterwards.
+    """
+    was_there = path.exists()
     try:
         file = os.fdopen(_held(path), "wb")
     except BlockingIOError:
@@ -128,21 +139,49 @@ def growing_file(path: Path) -> Iterator[GrowingFile]:
     except OSError as error:
         raise ValueError(f"{path} cannot be written: {error.strerror}.") from None
     with file:
-        yield GrowingFile(file)
+        writer = GrowingFile(file)
+        try:
+            yield writer
+        finally:
+            if not (writer.has_begun or was_there):
+                _remove_empty(path, file.fileno())
 
 
 def _held(path: Path) -> int:
-    """Open a file and lock it for as long as it is open; only then is what it held before given up."""
-    number = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        # What is no file of its own, such as a pipe, has nothing to give up, and may have several writers.
-        if stat.S_ISREG(os.fstat(number).st_mode):
+    """Open a file and lock it for as long as it is open; what it held before stays."""
+    while True:
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        try:
+            # What is no file of its own may have several writers.
+            if not _is_regular(number):
+                return number
             _lock(number)
-            os.ftruncate(number, 0)
-    except BaseException:
+            if _is_at(path, number):
+                return number
+        except BaseException:
+            os.close(number)
+            raise
+        # Whoever had it locked has removed it meanwhile.
         os.close(number)
-        raise
-    return number
+
+
+def _is_regular(number: int) -> bool:
+    return stat.S_ISREG(os.fstat(number).st_mode)
+
+
+def _is_at(path: Path, number: int) -> bool:
+    """Whether an open file is the one at a path."""
+    try:
+        return os.path.samestat(os.fstat(number), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _remove_empty(path: Path, number: int) -> None:
+    """Remove an open file in which there is nothing, while it is locked; a link to it stays."""
+    if _is_at(path, number) and _is_regular(number) and not os.fstat(number).st_size:
+        with contextlib.suppress(OSError):  # such as Windows, which removes no open file
+            os.unlink(os.path.realpath(path))
 
 
 def _lock(number: int) -> None:
@@ -163,19 +202,22 @@ def _lock(number: int) -> None:
 def table_file(path: Path) -> Iterator[TableFile]:
     """A file to write tables to, of the format that its suffix names.
 
-    It is written beside its path and takes its place when the block ends well. What would prevent that is found here,
-    before any work.
+    It is written beside its path and takes its place when the block ends well, if it was begun. What would prevent that
+    is found here, before any work.
     """
     format = format_of(path)
     if path.is_dir():
         raise ValueError(f"{path} cannot be written: it is a folder.")
-    with replacing(path) as temporary, _opened(path, temporary) as file:
-        writer = TableFile(file, format)
-        try:
-            yield writer
-            writer.finish()
-        finally:
-            writer.abandon()
+    with replacing(path) as temporary:
+        with _opened(path, temporary) as file:
+            writer = TableFile(file, format)
+            try:
+                yield writer
+                writer.finish()
+            finally:
+                writer.abandon()
+        if not writer.has_begun:
+            temporary.unlink()
 
 
 def format_of(path: Path, formats: tuple[str, ...] = ("parquet", "ndjson", "csv")) -> str:

@@ -38,13 +38,17 @@ def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A temporary path beside the target, which takes its place if the block ends well and goes if not."""
+    """A temporary path beside the target, which takes its place if the block ends well and goes if not.
+
+    If the block has removed it again, the target stays as it was.
+    """
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target} cannot be written: there is no folder {target.parent}.")
     temporary = target.parent / f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
     try:
         yield temporary
-        os.replace(temporary, target)
+        if temporary.exists():
+            os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
 
