@@ -5,8 +5,10 @@ import multiprocessing
 import os
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,13 +72,47 @@ def warm(
     """
     tasks, done = tasks_of(families, every), list[Warmed]()
     n = min(n_processes or os.cpu_count() or 1, len(tasks))
-    # A process that is forked from one with threads may wait for ever.
-    with ProcessPoolExecutor(n, multiprocessing.get_context("spawn")) as pool:
-        for waited in as_completed([pool.submit(warm_one, task, every) for task in tasks]):
-            done.append(waited.result())
-            if progress is not None:
-                progress(len(done), len(tasks))
+    waiting = [deque(some) for some in together(tasks, n)]
+    with ExitStack() as stack:
+        # A process that is forked from one with threads may wait for ever.
+        spawn = multiprocessing.get_context("spawn")
+        pools = [stack.enter_context(ProcessPoolExecutor(1, spawn)) for _ in range(min(n, len(waiting)))]
+        busy: dict[Future[Warmed], _Compiler] = {}
+
+        def go_on(compiler: _Compiler) -> None:
+            if not compiler.tasks and waiting:
+                compiler = compiler._replace(tasks=waiting.pop(0))
+            if compiler.tasks:
+                busy[compiler.pool.submit(warm_one, compiler.tasks.popleft(), every)] = compiler
+
+        for pool in pools:
+            go_on(_Compiler(pool, deque()))
+        while busy:
+            for finished in wait(busy, return_when=FIRST_COMPLETED).done:
+                done.append(finished.result())
+                if progress is not None:
+                    progress(len(done), len(tasks))
+                go_on(busy.pop(finished))
     return sorted(done)
+
+
+class _Compiler(NamedTuple):
+    """A process that compiles, and what it is still to compile before it takes something else."""
+
+    pool: ProcessPoolExecutor
+    tasks: deque[Task]
+
+
+def together(tasks: Sequence[Task], n_processes: int) -> list[list[Task]]:
+    """What is best compiled by one process: a family, whose engines share most of it, if there is one for each process.
+
+    With cores to spare each engine has a process of its own, though that compiles some of it several times.
+    """
+    families = list(dict.fromkeys(task.family for task in tasks))
+    if n_processes > len(families):
+        return [[task] for task in tasks]
+    # What takes longest comes first, so that no process is left with it in the end.
+    return sorted(([task for task in tasks if task.family == family] for family in families), key=len, reverse=True)
 
 
 def warm_one(task: Task, in_all_modes: bool = False) -> Warmed:
