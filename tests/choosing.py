@@ -4,9 +4,11 @@
 - `make test` runs the tests of a room's kernels without the JIT, and compiled where kernels of that room, or those
   that they call, have changed: most of their time goes into compiling (28 of 34 s for polygons), and what they compile
   is also compiled, in larger pieces, by the engines. The soak runs all of them compiled.
-- Of any other test of a room, `make test` takes three parameters where neither the room, nor what it is built on, nor
-  its tests have changed: then nothing new can be found, and that every engine answers in every mode is tested by the
-  contract suite. The soak takes the others.
+- Of any other test of a room, `make test` takes one parameter where neither the room, nor what it is built on, nor its
+  tests have changed: then nothing new can be found, and that every engine answers in every mode is tested by the
+  contract suite, with fewer examples there. The soak takes the others.
+- Of the tests of the pipeline on Spark, those marked `secondary` are other ways to the same end: they are run where the
+  pipeline, what carries its rows, or its tests have changed, and by the soak.
 - The tests of a room's benchmarks compile what no engine does, and those of the pipeline start Spark several times.
   They are run where that room, or the benchmarks, have changed, and by the soak; others look at toy runs always, but
   for those that compile most, which are run by the same rule.
@@ -29,11 +31,16 @@ from tests.changed import changed_files
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "skyband"
-MOST_OF_KERNELS, MOST_WITHOUT_JIT, MOST_UNCHANGED = 3, 1, 3
+MOST_OF_KERNELS, MOST_WITHOUT_JIT, MOST_UNCHANGED = 3, 1, 1
 KERNELS = re.compile(r"^(?:from|import) skyband\.((?:\w+\.)?kernels)\b", re.MULTILINE)
 BENEATH_ENGINES = ("kernels", "table", "contract", "zoning", "workload", "topk", "covering", "testing")
 FAMILIES = ("window", "geotext", "ranges", "ranked")
 # The contract suite is not among them: it is run as it is, whatever has changed.
+PIPELINE = (
+    *(f"src/skyband/{room}/" for room in ("pipeline", "contract", "table", "zoning")),
+    *("tests/pipeline/", "requirements.lock"),
+)
+secondary = pytest.mark.changed(*PIPELINE)
 ROOMS = ("kernels", "table", "zoning", "workload", "topk", "covering", *FAMILIES, "overlay")
 T = TypeVar("T")
 
@@ -106,6 +113,13 @@ def places_of_benchmarks(room: str) -> tuple[str, ...]:
     return (f"tests/bench/test_{room}.py", *(f"src/skyband/{folder}" for folder in folders))
 
 
+@cache
+def is_as_it_was(family: str) -> bool:
+    """Whether `make test` knows that the engines of a family, and all that they are built on, have not changed."""
+    changed, places = changed_files(ROOT), (*places_of_engines(family), "tests/contract/")
+    return changed is not None and not any(path.startswith(places) for path in changed)
+
+
 class Choice:
     """What a run in a profile takes."""
 
@@ -121,7 +135,7 @@ class Choice:
 
     def _rest(self, same: list[pytest.Item]) -> list[pytest.Item]:
         room = room_of(same[0].nodeid)
-        if room is not None and not any(same[0].iter_markers("jit_only")):
+        if room is not None:
             return [] if self.profile != "soak" and has_changed(room, self._changed) else same
         few = same[0].get_closest_marker("few")
         if few is None:

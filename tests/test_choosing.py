@@ -4,15 +4,19 @@ from typing import Any, cast
 
 import pytest
 
+from tests import choosing
 from tests.choosing import (
+    PIPELINE,
     Choice,
     benchmarks_of,
     beneath,
     has_changed,
+    is_as_it_was,
     places_of_benchmarks,
     places_of_engines,
     places_of_tests,
     room_of,
+    secondary,
     spread,
 )
 
@@ -66,7 +70,7 @@ def test_kernels_are_compiled_where_they_have_changed() -> None:
     assert not has_changed("topk", {"src/skyband/window/kernels/sparse.py"})
     assert has_changed("window", {"src/skyband/topk/kernels/band.py"})
     assert beneath("window") >= {"window/kernels/", "topk/kernels/", "kernels/"}
-    assert not set(names(SLOW)) & set(names(Choice("ci", set()).for_soak(ITEMS)))
+    assert set(names(SLOW)) <= set(names(Choice("ci", set()).for_soak(ITEMS)))
     assert [room_of("tests/topk/kernels/test_x.py::test"), room_of("tests/kernels/test_x.py::test")] == ["topk", None]
 
 
@@ -99,7 +103,7 @@ IN_ROOM = [Item(f"tests/covering/test_region.py::test_claims[{i}]") for i in ran
 
 
 def test_parameters_of_a_room_are_all_run_where_it_or_what_it_is_built_on_has_changed() -> None:
-    items, rest = cast("list[pytest.Item]", IN_ROOM), names(IN_ROOM[i] for i in (1, 2, 4, 5))
+    items, rest = cast("list[pytest.Item]", IN_ROOM), names(IN_ROOM[1:])
     for path, left in {
         "src/skyband/covering/region.py": [],
         "src/skyband/table/window.py": [],
@@ -120,3 +124,29 @@ def test_without_the_jit_three_parameters_of_a_kernel_and_one_of_anything_else()
     left = names(Choice("coverage").left_out(ITEMS))
     assert left == names([*ENGINES[1:], KERNELS[1], KERNELS[3], SLOW[1], SLOW[3]])
     assert Choice("ci", set()).left_out(ITEMS) == []
+
+
+def test_secondary_tests_of_the_pipeline_are_run_where_it_has_changed() -> None:
+    items = cast("list[pytest.Item]", [Item("tests/pipeline/test_failures.py::test_full_disk", secondary)])
+    for place in PIPELINE:
+        path = place if place.endswith(".lock") else f"{place}it.py"
+        assert not Choice("ci", {path}).for_soak(items), path
+    assert Choice("ci", {"src/skyband/window/grid.py"}).for_soak(items) == items
+    assert Choice("soak").for_soak(items) == items
+
+
+@pytest.mark.parametrize(
+    ("changed", "same"),
+    [
+        (None, set()),
+        ({"README.md", "src/skyband/cli/show.py"}, {"window", "geotext", "ranges", "ranked"}),
+        ({"src/skyband/window/grid.py"}, {"geotext", "ranges", "ranked"}),
+        ({"src/skyband/topk/store.py"}, set()),
+        ({"tests/contract/test_contract.py"}, set()),
+    ],
+)
+def test_engines_are_as_they_were(changed: set[str] | None, same: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing, "changed_files", lambda root: changed)
+    is_as_it_was.cache_clear()
+    assert {family for family in choosing.FAMILIES if is_as_it_was(family)} == same
+    is_as_it_was.cache_clear()

@@ -24,6 +24,7 @@ from click.testing import CliRunner
 from markdown_it import MarkdownIt
 
 from skyband.cli import main
+from tests.choosing import PIPELINE
 from tests.pipeline.short import SHORT
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -164,13 +165,19 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Page]:
     return {page: Page(tmp_path_factory.mktemp("page")) for page in PAGES}
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        pytest.param(block, id=block.place, marks=[pytest.mark.spark] if needs_spark(block) else [])
-        for block in RUNNABLE
-    ],
-)
+def marks_of(block: Block) -> list[pytest.MarkDecorator]:
+    """A block on Spark is run where its page or the pipeline changed, any other where its page or the package did.
+
+    The README and the tutorial, with which people begin, are run in any case.
+    """
+    page = block.page.relative_to(ROOT).as_posix()
+    if needs_spark(block):
+        return [pytest.mark.spark, pytest.mark.changed(page, *PIPELINE)]
+    always = page.startswith(("README", "docs/tutorial/"))
+    return [] if always else [pytest.mark.changed(page, "src/skyband/", "tests/test_docs.py")]
+
+
+@pytest.mark.parametrize("block", [pytest.param(block, id=block.place, marks=marks_of(block)) for block in RUNNABLE])
 def test_block_runs(block: Block, pages: dict[Path, Page]) -> None:
     pages[block.page].read_to(block)
 

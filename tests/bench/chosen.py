@@ -27,7 +27,7 @@ def starts_spark(name: str) -> bool:
 
 def compiles_much(name: str) -> bool:
     """Whether the toy run of a benchmark compiles for long what no engine does."""
-    return name.startswith("ranked")
+    return name.startswith(("ranked", "ranges", "covering"))
 
 
 def asked_for(item: pytest.Item) -> list[str]:

@@ -62,6 +62,7 @@ def both(
     return (here.whole(), summary), (there.whole(), other)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("zones", [1, 3])
 @pytest.mark.parametrize("family", list(WORKS))
 def test_runners_agree(spark: SparkSession, family: str, zones: int) -> None:
@@ -82,6 +83,7 @@ def test_runners_agree_until(spark: SparkSession, granularity: Granularity) -> N
     assert got.equals(wanted)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("window", [Window.time(1_000_000), Window.count(90)])
 @pytest.mark.parametrize("until", [None, 250])
 def test_runners_agree_on_retractions(spark: SparkSession, until: int | None, window: Window) -> None:

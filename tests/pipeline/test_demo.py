@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from skyband.demo.watcher import Taking
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.changed("src/skyband/", "tests/pipeline/")]
 
 SEED, SUBSCRIBERS, PUBLICATIONS, STEPS = 5, 60, 20_000, 10
 

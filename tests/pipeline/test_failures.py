@@ -22,6 +22,7 @@ from skyband.pipeline.run import Pipeline, PipelineFailed
 from skyband.pipeline.runner import LOST, MOST_LOST, Runner
 from skyband.pipeline.sink import SinkFailed, read_changes
 from skyband.pipeline.state.folder import State, StateError
+from tests.choosing import secondary
 from tests.pipeline.crash import config_of, outcome, stream, truth, write_stream
 from tests.pipeline.streams import Batch, raw
 
@@ -82,6 +83,7 @@ def test_a_batch_that_spark_did_not_note_is_not_told_twice(spark: SparkSession, 
     assert outcome(folder) == truth(folder, BATCHES)
 
 
+@secondary
 def test_a_batch_that_does_not_count_is_done_again(spark: SparkSession, folder: Path) -> None:
     # As if killed before our commit, when the log was there already, and a part had left a snapshot.
     state, last = State(folder / "state"), DONE - 1
@@ -119,6 +121,7 @@ def room_for(n_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@secondary
 def test_a_full_disk_at_the_sink_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
     write_files(tmp_path, BATCHES)
     config = config_of(tmp_path, **FILES, changes={"format": "ndjson", "path": "changes"}, tops=[])
@@ -131,6 +134,7 @@ def test_a_full_disk_at_the_sink_loses_nothing(spark: SparkSession, tmp_path: Pa
     assert read_changes(tmp_path / "changes", keyed=True).to_pylist() == truth(tmp_path, BATCHES).changes
 
 
+@secondary
 def test_a_full_disk_at_the_state_loses_nothing(spark: SparkSession, folder: Path) -> None:
     pipeline = Pipeline(config_of(folder, **FILES), spark)
     pipeline.start(until_idle=True)
@@ -140,6 +144,7 @@ def test_a_full_disk_at_the_state_loses_nothing(spark: SparkSession, folder: Pat
     assert outcome(folder) == truth(folder, BATCHES)
 
 
+@secondary
 def test_a_log_that_cannot_be_read_ends_the_run(spark: SparkSession, folder: Path) -> None:
     path = State(folder / "state").log(1)
     kept = path.read_bytes()
@@ -184,6 +189,7 @@ class Forgetful(Runner):
         return super()._match(routed, batch, saving)
 
 
+@secondary
 def test_rows_that_are_lost_with_an_executor_are_routed_again(spark: SparkSession, folder: Path) -> None:
     config = config_of(folder, **FILES)
     state = State(config.state)
@@ -228,6 +234,7 @@ class Deadly(Runner):
         return rows.mapInArrow(kill, rows.schema)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("who", ["router", "zone-0"])
 def test_a_worker_that_is_killed_is_replaced(spark: SparkSession, folder: Path, who: str) -> None:
     config = config_of(folder, **FILES)

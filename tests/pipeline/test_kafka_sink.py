@@ -15,6 +15,7 @@ from skyband.pipeline.sink import SinkFailed, kafka_topic, open_sink
 from skyband.pipeline.sink.kafka_sink import KafkaSink, change_messages, top_messages
 from skyband.pipeline.sink.kafka_topic import KafkaTopic
 from skyband.table.write import json_rows
+from tests.choosing import secondary
 from tests.pipeline.kafka_server import Broker
 from tests.pipeline.staging import Batch, changes_schema, some_changes, some_tops, stage, tops_after, tops_schema
 
@@ -134,6 +135,7 @@ def begin(bench: Bench, batch: Batch, monkeypatch: pytest.MonkeyPatch, rows: lis
     return sink._topic
 
 
+@secondary
 def test_a_topic_that_grew_since_it_was_begun(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     batches = [some_changes(tmp_path, number, 30) for number in range(2)]
     bench.sink().deliver(*batches[0].given)
@@ -149,6 +151,7 @@ def test_a_topic_that_grew_since_it_was_begun(bench: Bench, tmp_path: Path, monk
     assert sorted(ours) == sorted(json_rows(pa.concat_tables(batch.table for batch in batches)))
 
 
+@secondary
 def test_a_topic_that_forgot_what_was_before(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     batches = [some_changes(tmp_path, number, 30) for number in range(2)]
     bench.sink().deliver(*batches[0].given)
@@ -162,6 +165,7 @@ def test_a_topic_that_forgot_what_was_before(bench: Bench, tmp_path: Path, monke
     assert bench.changes() == rows_of(batches[1])
 
 
+@secondary
 def test_a_topic_that_was_made_anew(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     batches = [some_changes(tmp_path, number, 30) for number in range(2)]
     bench.sink().deliver(*batches[0].given)
@@ -171,6 +175,7 @@ def test_a_topic_that_was_made_anew(bench: Bench, tmp_path: Path, monkeypatch: p
     assert bench.changes() == rows_of(batches[1])
 
 
+@secondary
 def test_a_stream_delivers_from_its_own_thread(bench: Bench, tmp_path: Path) -> None:
     batch = some_changes(tmp_path, 0, 5)
     sink = bench.sink()
@@ -198,6 +203,7 @@ def test_the_last_message_of_a_subscription_is_its_top(bench: Bench, tmp_path: P
     assert "cleanup.policy=compact" in described
 
 
+@secondary
 def test_a_broker_that_is_gone_is_told_and_nothing_is_lost(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +264,7 @@ def test_what_spark_says_of_its_tasks_is_left_out(told: str, expected: str, spar
     assert KafkaTopic(spark, NOBODY, "t", {}).told(error) == expected
 
 
+@secondary
 def test_a_batch_is_finished_where_it_was_begun(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     batches = [some_changes(tmp_path, number, 40) for number in range(2)]
     begin(bench, batches[0], monkeypatch, [0, 1])
@@ -272,6 +279,7 @@ def test_a_batch_is_finished_where_it_was_begun(bench: Bench, tmp_path: Path, mo
     assert bench.changes() == rows_of(batches[1])
 
 
+@secondary
 def test_the_registry_opens_a_sink_with_further_options(bench: Bench, tmp_path: Path) -> None:
     options = {"servers": bench.broker.servers, "topic": bench.topic, "options": {"linger.ms": 1}}
     schema = changes_schema(text=False, timed=True)

@@ -75,7 +75,7 @@ class Divided:
             self.router.refresh(zone.number, *zone.interests())
 
 
-@pytest.mark.few(14)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("granularity", ["batch", "publication"])
 @pytest.mark.parametrize("n_zones", [1, 2, 4])
 @pytest.mark.parametrize(("family", "window"), CASES)
