@@ -114,9 +114,9 @@ def places_of_benchmarks(room: str) -> tuple[str, ...]:
 
 
 @cache
-def is_as_it_was(family: str) -> bool:
-    """Whether `make test` knows that the engines of a family, and all that they are built on, have not changed."""
-    changed, places = changed_files(ROOT), (*places_of_engines(family), "tests/contract/")
+def is_as_it_was(family: str, *tests: str) -> bool:
+    """Whether git knows that the engines of a family, all that they are built on, and these tests have not changed."""
+    changed, places = changed_files(ROOT), (*places_of_engines(family), *tests)
     return changed is not None and not any(path.startswith(places) for path in changed)
 
 

@@ -53,7 +53,11 @@ def ends(row: Row, domain: tuple[float, float, bool] | None) -> Row:
     return {"id": row["id"], "lo": lo, "hi": hi}
 
 
-@pytest.mark.parametrize("search", ["corners", "jumps", "greedy"])
+COVERING = tuple(f"src/skyband/{room}/" for room in ("kernels", "table", "contract", "covering", "cli"))
+if_changed = pytest.mark.changed(*COVERING, "tests/blackbox/")
+
+
+@pytest.mark.parametrize("search", ["corners", *(pytest.param(name, marks=if_changed) for name in ("jumps", "greedy"))])
 def test_covers_equal_every_pair(commands: Commands, tmp_path: Path, search: str) -> None:
     for seed in SEEDS:
         rng = random.Random(f"cover {seed}")

@@ -9,6 +9,7 @@ import pytest
 
 from skyband.pipeline.sink import read_changes
 from skyband.table import read_table
+from tests.choosing import PIPELINE
 from tests.cli.calling import call, document, process
 from tests.cli.pipeline_folder import PUBLISHED, SUBSCRIBED, configured, lines_of
 from tests.pipeline.short import SHORT
@@ -69,6 +70,7 @@ def test_commands_on_spark(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process.")
+@pytest.mark.changed("src/skyband/cli/", *PIPELINE)
 def test_ctrl_c_ends_after_the_batch(tmp_path: Path) -> None:
     config = configured(tmp_path, spark=SHORT)
     run = process("pipeline", "run", config, "--json")

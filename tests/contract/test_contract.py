@@ -45,7 +45,7 @@ def effort(family: str) -> settings | None:
     # Whoever looks for a fault runs this where there is no `tests`.
     from tests.choosing import is_as_it_was
 
-    return settings(max_examples=3) if is_as_it_was(family) else None
+    return settings(max_examples=3) if is_as_it_was(family, "tests/contract/") else None
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -55,12 +55,12 @@ def test_engine_equals_the_oracle(case: Case) -> None:
 
 @pytest.mark.parametrize("case", BY_PUBLICATION, ids=str)
 def test_how_a_stream_is_split_does_not_matter(case: Case) -> None:
-    check_splits(case)
+    check_splits(case, effort(case.engine.family))
 
 
 @pytest.mark.parametrize("case", BY_BATCH, ids=str)
 def test_nothing_is_left_to_chance(case: Case) -> None:
-    check_determinism(case)
+    check_determinism(case, effort(case.engine.family))
 
 
 def test_every_engine_is_checked_in_every_mode_and_window_and_by_both_granularities() -> None:

@@ -63,6 +63,7 @@ def whole_truth(name: str, folder: Path) -> Delivered:
     return truth
 
 
+@pytest.mark.changed("src/skyband/", "tests/golden/", "tests/pipeline/", "requirements.lock")
 @pytest.mark.usefixtures("spark_for_commands")
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_a_stored_pipeline_goes_on(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

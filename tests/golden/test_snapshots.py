@@ -6,13 +6,19 @@
 import pytest
 
 import skyband
+from tests.choosing import places_of_engines
 from tests.golden.halves import FILE, place, rest, snapshot_entries, tell_rest
 from tests.golden.telling import engines, load
 
 STORED = load(FILE)
 
 
-@pytest.mark.parametrize("key", STORED)
+def where(key: str) -> tuple[str, ...]:
+    """The folders for which a snapshot is read if they change: what is as it was reads it as before."""
+    return (*places_of_engines(key.split("/")[0]), "tests/golden/")
+
+
+@pytest.mark.parametrize("key", [pytest.param(key, marks=pytest.mark.changed(*where(key))) for key in STORED])
 def test_a_stored_snapshot_goes_on(key: str) -> None:
     entry = snapshot_entries([(key.split("/")[0], key.split("/")[1])])[key]
     engine = skyband.restore(place(entry))
