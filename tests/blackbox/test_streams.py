@@ -15,13 +15,11 @@ from tests.blackbox.oracle import Change, Row, retracts
 from tests.blackbox.sliding import Sliding
 from tests.blackbox.stream import Stream
 from tests.blackbox.streams import MAKERS, ever_farther, with_retractions
-from tests.choosing import is_as_it_was
 
 pytestmark = pytest.mark.jit_only
 
 # Engines whose answers may differ from the contract's, as their page says.
 INEXACT = {("window", "pa")}
-IS_DAILY = os.environ.get("SKYBAND_PROFILE") == "ci"
 # As many as there are formats of files.
 SEEDS = range(len(FORMATS))
 # Each stream is a process: thousands of them are for the suite that is within one.
@@ -126,9 +124,7 @@ def check_tops(stream: Stream, log: list[Change]) -> None:
 
 def test_engines_equal_brute_force(commands: Commands, tmp_path: Path, family: str, engine: str) -> None:
     warm(commands, tmp_path, family, engine)
-    # A format of files for each engine in turn where engines are as they were.
-    turn = engines().index((family, engine)) % len(SEEDS)
-    for seed in SEEDS[turn : turn + 1] if IS_DAILY and is_as_it_was(family, "tests/blackbox/") else SEEDS:
+    for seed in SEEDS:
         check_seed(commands, tmp_path, family, engine, seed)
 
 
