@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 import numba
 import pytest
-from numba.core.compiler import Flags
 
 from skyband.kernels import compile as compiler
 from skyband.kernels.compile import by_type, inlined, kernel
-from skyband.kernels.dispatch import Kernel, OurFlags, compiled
+from skyband.kernels.dispatch import Kernel, compiled
 
 
 class Square(NamedTuple):
@@ -103,15 +102,3 @@ def test_a_function_of_another_library_may_call_kernels_that_call_kernels() -> N
 def test_without_the_compiler_a_kernel_is_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
     assert compiled(_square, {}, is_cached=False) is _square
-
-
-def test_settings_of_the_compiler_are_compared_as_numba_compares_them() -> None:
-    plain, nogil, same = Flags(), Flags(), Flags()
-    nogil.release_gil = True
-    same.release_gil = False
-    for one in (plain, nogil, same):
-        for other in (plain, nogil, same):
-            for ours in (OurFlags(other), OurFlags(OurFlags(other))):
-                assert (OurFlags(one) == ours) == (one == ours) == (one == other)
-                assert hash(ours) == hash(one)
-    assert OurFlags(plain) != "plain"

@@ -146,33 +146,13 @@ class Part(CPUDispatcher):  # type: ignore[misc]
         cres.target_context.insert_user_function(key, cres.fndesc, [cres.library])
 
 
-class OurFlags(Flags):  # type: ignore[misc]
-    """The compiler's settings, which it looks up what it has found out by, tens of thousands of times for an engine.
-
-    Numba makes a mapping of all settings to compare two, and another one to hash what is the same for all of them.
-    """
-
-    __slots__ = ()
-    _HASH = hash(Flags())
-
-    def __hash__(self) -> int:
-        return self._HASH
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Flags):
-            return NotImplemented
-        # What is set alike is alike; else one may say what is so for the other by itself.
-        return bool(self._values == other._values or self.values() == other.values())
-
-
 def _told_of(flags: Flags) -> Flags:
     # Numba asks when it has found nothing in the cache.
     tell_of_compiling()
-    return OurFlags(flags)
+    return flags
 
 
 def _only_lowered(flags: Flags) -> Flags:
-    flags = OurFlags(flags)
     flags.no_compile = True
     flags.no_cpython_wrapper = True
     return flags

@@ -73,7 +73,7 @@ def _is_cell(value: Any) -> bool:
 
 
 def _refuse_unnamed(names: Iterable[Any]) -> None:
-    for name in names:
+    for name in dict.fromkeys(names):
         if not isinstance(name, str) or not is_unicode(name):
             raise ValueError(f"The name of a column is text, not {shorten(name)}.")
 

@@ -57,7 +57,7 @@ class Words(NamedTuple):
         n_documents, frequencies = 0, Counter[str]()
         for tokens in _each(documents, "documents", "each is a list of words, and for texts there is fit_texts"):
             n_documents += 1
-            if isinstance(tokens, str) or not isinstance(tokens, Iterable):
+            if isinstance(tokens, str | bytes) or not isinstance(tokens, Iterable):
                 given = shorten(tokens)
                 raise ValueError(
                     f"Document {n_documents} is {given} and not a list of words; for texts there is fit_texts."
