@@ -3,8 +3,11 @@
 Each checkout runs in a process of its own, with the same subscriptions and publications. They are given each batch in
 turn, now the one first and now the other, so that a machine that is slow for a while is slow for both; and it is the
 processor's time that counts, which other work beside it adds little to. Answers are compared by their number of rows.
-Printed is, for every case, the median over all batches of the time in AFTER divided by the time in BEFORE for the same
-batch, with the quartiles beside it. Both checkouts need only what this Python has installed.
+Where an engine's arrays come to lie in memory changes its time by some per cent for as long as its process lives. So
+each case is run by several pairs of processes, one pair after the other, with other publications. Printed is, for every
+case, the median over these runs of their ratio, with the least and the greatest beside it. The ratio of a run is the
+median over its batches of the time in AFTER divided by the time in BEFORE for the same batch. Both checkouts need only
+what this Python has installed.
 """
 
 import argparse
@@ -20,7 +23,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-N_LIVE, BATCH, N_MEASURED = 10_000, 500, 40
+N_LIVE, BATCH, N_MEASURED, N_RUNS = 10_000, 500, 40, 5
 
 # What runs in either checkout: it knows `skyband.open` and the verbs, which both have.
 CHILD = """
@@ -77,7 +80,7 @@ def cases() -> list[TurnCase]:
     return [*window, *geotext, TurnCase("geotext", "scan", 1000, {}, {}), *ranges, *ranked]
 
 
-def generate(case: TurnCase) -> tuple[pa.Table, pa.Table]:
+def generate(case: TurnCase, seed: int) -> tuple[pa.Table, pa.Table]:
     """The subscriptions and publications of a case, from this checkout's workloads."""
     from skyband.workload.recipe import recipe_of
 
@@ -88,7 +91,7 @@ def generate(case: TurnCase) -> tuple[pa.Table, pa.Table]:
         "ranges": {"n_objects": N_LIVE, "n_events": n - N_LIVE},
         "ranked": {"n_publications": n},
     }[case.family]
-    made = recipe.generate(recipe.options(n_subscriptions=case.n_subscriptions, **sizes, **case.workload))
+    made = recipe.generate(recipe.options(n_subscriptions=case.n_subscriptions, seed=seed, **sizes, **case.workload))
     return made.subscriptions, made.publications
 
 
@@ -115,9 +118,9 @@ class Side:
         self._process.communicate()
 
 
-def race(case: TurnCase, sides: list[Side], folder: Path) -> list[float]:
+def race(case: TurnCase, sides: list[Side], folder: Path, seed: int) -> list[float]:
     """The ratios of all batches, the second side's time to the first's."""
-    subscriptions, publications = generate(case)
+    subscriptions, publications = generate(case, seed)
     paths = {
         "subscriptions": str(folder / "subscriptions.parquet"),
         "publications": str(folder / "publications.parquet"),
@@ -149,21 +152,28 @@ def race(case: TurnCase, sides: list[Side], folder: Path) -> list[float]:
     return ratios
 
 
+def run(case: TurnCase, checkouts: list[Path], seed: int) -> float:
+    """The ratio of one pair of processes."""
+    sides = [Side(checkout) for checkout in checkouts]
+    with tempfile.TemporaryDirectory() as folder:
+        ratios = race(case, sides, Path(folder), seed)
+    for side in sides:
+        side.close()
+    return statistics.median(ratios)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before", type=Path, metavar="BEFORE")
     parser.add_argument("after", type=Path, metavar="AFTER")
     parser.add_argument("only", nargs="*", metavar="CASE", help="Only cases whose name has one of these in it.")
+    parser.add_argument("--runs", type=int, default=N_RUNS, metavar="N", help="Pairs of processes (%(default)s).")
     asked = parser.parse_args()
     wanted = [case for case in cases() if not asked.only or any(part in case.label for part in asked.only)]
     for case in wanted:
-        sides = [Side(asked.before), Side(asked.after)]
-        with tempfile.TemporaryDirectory() as folder:
-            low, middle, high = statistics.quantiles(race(case, sides, Path(folder)), n=4)
-        print(f"{middle:6.3f}  ({low:.3f} to {high:.3f})  {case.label}", flush=True)
-        for side in sides:
-            side.close()
+        ratios = [run(case, [asked.before, asked.after], seed) for seed in range(asked.runs)]
+        print(f"{statistics.median(ratios):6.3f}  ({min(ratios):.3f} to {max(ratios):.3f})  {case.label}", flush=True)
 
 
 if __name__ == "__main__":
