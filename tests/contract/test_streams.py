@@ -1,6 +1,7 @@
 """Long streams through every engine: what short scripts do not reach. `make soak` takes thousands of each family."""
 
 import os
+import time
 
 import pytest
 
@@ -75,3 +76,10 @@ def test_what_never_ends_fails_with_its_input() -> None:
 
     with pytest.raises(TimeIsUp, match="the input that did it"):
         hang()
+
+
+def test_waiting_for_the_processor_is_no_hang() -> None:
+    with time_limit(lambda: "never shown", 0.05):
+        time.sleep(0.2)
+    with pytest.raises(TimeIsUp), time_limit(lambda: "asleep", 0.01):
+        time.sleep(5.0)
