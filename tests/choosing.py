@@ -12,7 +12,8 @@
 - The tests of a room's benchmarks compile what no engine does, and those of the pipeline start Spark several times.
   They are run where that room, or the benchmarks, have changed, and by the soak; others look at toy runs always, but
   for those that compile most, which are run by the same rule.
-- Tests marked `changed(folder, ...)` are run where a file of these folders has changed, and by the soak.
+- Tests marked `changed(folder, ...)` are run where a file of these folders has changed, and by the soak; `make quick`
+  takes none of them, so that it stays quick where engines are what changes.
 - Without the JIT a test is run for some of its parameters, since it takes several times as long: three for a test of
   kernels, one for any other.
 """
@@ -142,9 +143,14 @@ class Choice:
             taken = [item for item in same if not any(item.iter_markers("soak"))]
             if self._is_elsewhere(places_of_tests(same[0].nodeid)):
                 taken = spread(taken, MOST_UNCHANGED)
-            return [item for item in same if item not in taken or self._is_elsewhere(self._places(item))]
+            return [item for item in same if item not in taken or self._is_left(item)]
         taken = spread(same, few.args[0])
         return [item for item in same if item not in taken]
+
+    def _is_left(self, item: pytest.Item) -> bool:
+        """Whether a test is for some places alone, and is not run."""
+        is_named = self.profile == "quick" and any(item.iter_markers("changed"))
+        return is_named or self._is_elsewhere(self._places(item))
 
     @staticmethod
     def _places(item: pytest.Item) -> tuple[str, ...]:

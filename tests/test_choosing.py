@@ -99,6 +99,12 @@ def test_benchmarks_of_a_room_are_tested_where_it_or_they_have_changed() -> None
     assert names(Choice("soak").for_soak(COSTLY)) == names([RANKED, MUCH, ON_SPARK, NAMED])
 
 
+def test_quick_takes_nothing_that_is_for_a_place_alone() -> None:
+    items = cast("list[pytest.Item]", [NAMED, OTHER])
+    assert Choice("ci", {"src/skyband/pipeline/run.py"}).for_soak(items) == []
+    assert Choice("quick", {"src/skyband/pipeline/run.py"}).for_soak(items) == items[:1]
+
+
 IN_ROOM = [Item(f"tests/covering/test_region.py::test_claims[{i}]") for i in range(7)]
 
 
