@@ -87,6 +87,20 @@ def test_a_router_that_was_lost_knows_what_was_handed_over() -> None:
     assert pair.brief([], [retract("second")]) == ["west leave second", "west enter third"]
 
 
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_what_no_zone_had_is_withdrawn_for_a_router_that_is_rebuilt_too(is_lost: bool) -> None:
+    pair = Pair(shape_of("window", 2, window="time"))
+    pair.apply([near("west", -2.0, threshold=1.0), near("east", 2.0, threshold=1.0)], [point("clock", 5, 2.0)])
+    pair.apply([], [point("far", 4, 9.0), point("away", 4, 8.0)])
+    assert not pair.divided.router._ledger.holders(pa.array(["far", "away"])).any()
+    pair.apply([], [retract("far"), retract("away")])
+    if is_lost:
+        pair.divided.lose_router()
+    # Nobody is given it any more, and its id is free.
+    assert pair.brief([near("farther", 9.0, threshold=1.0)], []) == []
+    assert pair.brief([], [point("far", 5, 9.5)]) == ["farther enter far"]
+
+
 def test_a_zone_that_has_not_got_it_keeps_its_closer_interest() -> None:
     pair = Pair(shape_of("window", 2))
     zones_apart(pair)

@@ -245,7 +245,9 @@ class Router:
         sent = self._ledger.holders(ids)
         live = self._ledger.retract(ids)
         steps.n_retracted += int(live.sum())
-        places, zones = np.nonzero(sent & live[:, None])
+        # What no zone has is withdrawn in the log alone, or a router that is rebuilt from it would take it for live.
+        places, zones = np.nonzero(np.c_[sent, ~sent.any(axis=1)] & live[:, None])
+        zones = np.where(zones == self.shape.n_zones, NOWHERE, zones)
         return self._spoken(batch, RETRACT, said, places, zones, places + first, first)
 
     def _judged(self, said: pa.Array, at: Int64s, reasons: list[str | None]) -> tuple[pa.Array, int]:
