@@ -21,7 +21,7 @@ from skyband.topk.kernels.candidate import Grouped, group, make_candidates
 from skyband.topk.kernels.cpm import CALLS
 from skyband.topk.kernels.cpm import SCORED as SEARCH_SCORED
 from skyband.topk.kernels.deliveries import check_delivery_set, has_room, make_delivery_set, remember_all, renewed
-from skyband.topk.kernels.due import find_due, refresh_ages
+from skyband.topk.kernels.due import check_due, find_due
 from skyband.topk.kernels.scan import LARGEST, Steps
 from skyband.topk.kernels.step import answer, mend, resume, step
 from skyband.topk.kernels.waiting import Call
@@ -264,11 +264,10 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._row_settings.watch[slots] = LARGEST
         super()._give_up(slots)
 
-    def _append(self, arrivals: Arrivals, retracted: Bools | None = None) -> bool:
+    def _append(self, arrivals: Arrivals, retracted: Bools | None = None) -> None:
         store = self._opened()
-        moved = super()._append(arrivals, retracted)
+        super()._append(arrivals, retracted)
         self._make_searchable(store.tail - len(arrivals.ts), store.tail)
-        return moved
 
     def _take_steps(self, steps: Steps, in_order: bool) -> None:
         if not self.n_subscriptions:
@@ -354,10 +353,6 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._row_settings.depth[slots] = self.policy.depths(self._rows.ks(slots), price)
             self._priced_at = price
 
-    def _restamped(self) -> None:
-        if self.n_subscriptions:
-            refresh_ages(self._subscribers, self._opened().live)
-
     @property
     def _keeps_rows(self) -> bool:
         """Whether a snapshot holds rows as they are; other bounds depend on more than the row."""
@@ -411,6 +406,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._store.check()
             recency = Recency(self._store.stamp, self._store.base, False)
             self._rows.check(recency, self.policy.keeps == DOMINANCE and not isinstance(self.policy, Pa))
+            check_due(self._subscribers, self._store.live, self._roster.in_turn())
         if self._index is not None:
             self._index.check()
         check_delivery_set(self._workspace.deliveries)
