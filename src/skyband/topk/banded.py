@@ -211,6 +211,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _fill(self, slots: Int64s) -> None:
         """Fill rows from everything live, and tell."""
         published, steps = self._opened().published, self._one_step()
+        slots = self._together(slots)
         self._fit_workspace(0, 0)
 
         def answer_from(done: int) -> int:
@@ -219,6 +220,10 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         for _ in stops(answer_from, len(slots)):
             self._make_room()
         self._count_work()
+
+    def _together(self, slots: Int64s) -> Int64s:
+        """The same slots, those together that are searched for in the same places."""
+        return slots
 
     def _renew(self, slots: Int64s, k: int) -> None:
         self._rows.bands.head[slots, K] = k
