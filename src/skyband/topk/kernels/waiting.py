@@ -43,8 +43,9 @@ class Call(NamedTuple):
 class RowView(NamedTuple):
     """What stays the same of a subscription while it is taken through the steps.
 
-    `recent` and `chance` say where its bound comes from, and `closes` that it is cut once it has grown long.
-    `known_gate` is the gate that the index has for it.
+    `recent` and `chance` say where its bound comes from, and `closes` that it is cut once it has grown long. `depth` is
+    how many publications a search looks for, or k where it also takes what is nearly as good. `known_gate` is the gate
+    that the index has for it.
     """
 
     slot: int
@@ -58,6 +59,7 @@ class RowView(NamedTuple):
     recent: bool
     chance: bool
     closes: bool
+    depth: int
     known_gate: float
 
 
@@ -93,6 +95,7 @@ def row_of(subscribers: BandSubscribers, slot: int) -> RowView:
         settings.bounded_by == RECENT and sign != 0.0,
         settings.bounded_by == CHANCE and sign != 0.0,
         settings.bounded_by == SEARCH and sign != 0.0 and capacity == 0,
+        depth if settings.slack == 0.0 else k,
         rules.gate[slot],
     )
 
