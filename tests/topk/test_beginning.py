@@ -78,6 +78,16 @@ def test_a_batch_as_large_as_the_window_is_searched(family: str) -> None:
     assert engine.counters["candidates"] > 0
 
 
+def test_a_first_batch_is_offered_to_boolean_subscriptions() -> None:
+    engine = skyband.open("window", "blocks", window=Window.count(1000))
+    asked = [{"id": i, "k": 3, "score": "euclidean", "point": [i / 100, 0.5], "threshold": 0.02} for i in range(100)]
+    engine.subscribe(asked)
+    places = np.random.default_rng(1).random((500, 2)).tolist()
+    engine.publish([{"id": i, "ts": i, "point": place} for i, place in enumerate(places)])
+    assert engine.counters["reevaluated"] == 100
+    assert 0 < engine.counters["candidates"] < 500
+
+
 @pytest.mark.parametrize("family", ["window", "geotext"])
 def test_floods_answer_a_stream_like_the_oracle(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in (Banded, Geotext):

@@ -315,8 +315,11 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         n_new = int(steps.end[-1]) - steps.first
         if len(steps.end) > 1 or n_new < self.flood or self.policy.bounded_by != SEARCH:
             return False
-        n_old = self._opened().n_within(int(steps.now[-1]), self.horizon) - n_new
-        return n_new >= self.flood_share * n_old
+        if n_new < self.flood_share * (self._opened().n_within(int(steps.now[-1]), self.horizon) - n_new):
+            return False
+        # The gates of Boolean subscriptions never move, and what passes them has to be offered in any case.
+        n_ranked = np.count_nonzero(self._rows.signs(np.flatnonzero(self._roster.slots.used)))
+        return 2 * int(n_ranked) >= self.n_subscriptions
 
     def _touched(self, steps: Steps, leaving: Leaving) -> Grouped:
         """The slots to look at, with their candidates."""
