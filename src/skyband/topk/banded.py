@@ -62,7 +62,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     """
 
     first_search_cost: ClassVar[int] = 500
-    # So many publications at once are a flood, if they are so many times as many as what stays beside them.
+    # So many publications at once are a flood, if they are so many times as many as what was live before.
     flood: ClassVar[int] = 32
     flood_share: ClassVar[float] = 2.0
 
@@ -311,11 +311,11 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._count_work()
 
     def _is_flood(self, steps: Steps) -> bool:
-        """Whether so much has arrived beside what stays that it takes less to search for every row than to offer it."""
+        """Whether so much has arrived beside what gates were made for that it takes less to search for every row."""
         n_new = int(steps.end[-1]) - steps.first
         if len(steps.end) > 1 or n_new < self.flood or self.policy.bounded_by != SEARCH:
             return False
-        if n_new < self.flood_share * (self._opened().n_within(int(steps.now[-1]), self.horizon) - n_new):
+        if n_new < self.flood_share * (self._opened().size - n_new):
             return False
         # The gates of Boolean subscriptions never move, and what passes them has to be offered in any case.
         n_ranked = np.count_nonzero(self._rows.signs(np.flatnonzero(self._roster.slots.used)))

@@ -277,20 +277,13 @@ class Store:
         self._retracted |= zip((indices + self.base).tolist(), ids, strict=True)
         self.ids.remove(indices)
 
-    def _first_within(self, now: int, horizon: Horizon) -> int:
-        """The first place of the timeline that lies within the horizon."""
-        if horizon.unbounded:
-            return self._first
-        young = int(self._among(np.array([now - min(horizon.us, WIDEST)]))[1][0]) if horizon.us else self._last
-        return min(young, max(self._first, self._last - horizon.n))
-
-    def n_within(self, now: int, horizon: Horizon) -> int:
-        """How many publications lie within the horizon."""
-        return self._last - self._first_within(now, horizon)
-
     def forget(self, now: int, horizon: Horizon) -> None:
         """Drop what lies outside of the horizon."""
-        first = self._first_within(now, horizon)
+        if horizon.unbounded:
+            return
+        young = int(self._among(np.array([now - min(horizon.us, WIDEST)]))[1][0]) if horizon.us else self._last
+        recent = max(self._first, self._last - horizon.n)
+        first = min(young, recent)
         if first > self._first:
             gone = self._timeline[self._first : first]
             self.ids.remove(gone[~self.is_retracted(gone - self.base)] - self.base)

@@ -44,6 +44,7 @@ from skyband.topk.kernels.refill import cut_of, follow_chance, follow_recent, n_
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Steps
 from skyband.topk.kernels.score import Questions, direction, gate_of, has_cells, on_sphere, raw_score
 from skyband.topk.kernels.waiting import (
+    LONG,
     Call,
     RowView,
     Waiting,
@@ -72,12 +73,6 @@ from skyband.topk.kernels.workspace import (
     Workspace,
 )
 
-# Of the n best that are live about k (1 + ln(n / k)) are not dominated. So when twice as many are live within the bound
-# of a row as it was made for, the row has grown by about k times this, and is cut.
-DOUBLED = 0.6931471805599453
-# One that has so many times what a search looks for is cut while arrivals are offered: it was made when little was
-# live, and admits everything until then.
-LONG = 2
 # Slots whose memory is asked for at once.
 AHEAD = 32
 
@@ -124,41 +119,11 @@ def _offer(
 
 
 @inlined
-def _length_for(k: int, depth: int) -> int:
-    """How many entries a row has, and one to spare, if so many are live within its bound."""
-    return min(depth, int(np.ceil(k * (1.0 + np.log(depth / k)))) + 1)
-
-
-@kernel
-def _shorten(bands: Bands, row: RowView, settings: RowSettings, departed: Departed, deliveries: DeliverySet) -> None:
-    """Cut a row that has more entries than a search looks for, if twice as much as that seems to be within its bound.
-
-    Where nothing ends nobody comes back from behind the first k, unless something is retracted: then whoever makes a
-    table of changes knows what was delivered.
-    """
-    slot, k, slack, depth, size = row.slot, row.k, settings.slack, settings.depth[row.slot], bands.head[row.slot, SIZE]
-    if slack != 0.0:
-        length = n_within(bands, slot, slack) if size > LONG * k else size
-        if size <= LONG * length:
-            return
-    elif row.window_kind == UNBOUNDED:
-        length = k
-    else:
-        length = _length_for(k, depth)
-        if size <= length + k * DOUBLED:
-            return
-    if row.window_kind != UNBOUNDED:
-        remember_behind(bands, slot, length, deliveries, row.turn)
-    tighten(bands, slot, length, departed)
-
-
-@inlined
 def _take_arrivals(call: Call, row: RowView, waiting: Waiting, step: int) -> tuple[Waiting, bool]:
     """Offer what arrives in this step to the row; says also whether that has changed the first k."""
     live, steps, workspace = call.published.live, call.steps, call.workspace
     departed, deliveries = workspace.departed, workspace.deliveries
     cut, recency = _cut(row, steps, step), Recency(live.stamp, live.base, call.in_order)
-    bands, settings, slot, depth = call.subscribers.bands, call.subscribers.settings, row.slot, row.depth
     arrival, changed = waiting.arrival, False
     while arrival < waiting.arrivals_end and arrive_step(steps, workspace.publication[arrival]) == step:
         index, score = workspace.publication[arrival], raw_score(row.kind, workspace.directed[arrival])
@@ -169,8 +134,6 @@ def _take_arrivals(call: Call, row: RowView, waiting: Waiting, step: int) -> tup
         workspace.counts[CANDIDATES] += 1
         position = _offer(call.subscribers, row, item, age, score, recency, departed, deliveries)
         changed |= 0 <= position < row.k
-        if row.closes and bands.head[slot, SIZE] > LONG * depth:
-            _shorten(bands, row, settings, departed, deliveries)
     return Waiting(arrival, waiting.arrivals_end, waiting.leaver, waiting.end, waiting.gate), changed
 
 
@@ -245,6 +208,33 @@ def _report(
         _recall(told, n_enters, deliveries, turn)
 
 
+@inlined
+def _length_for(k: int, depth: int) -> int:
+    """How many entries a row has, and one to spare, if so many are live within its bound.
+
+    Of the n best that are live about k (1 + ln(n / k)) are not dominated.
+    """
+    return min(depth, int(np.ceil(k * (1.0 + np.log(depth / k)))) + 1)
+
+
+@kernel
+def _shorten(bands: Bands, row: RowView, settings: RowSettings, departed: Departed, deliveries: DeliverySet) -> None:
+    """Cut a row that is longer than what a search leaves. One that was made when little was live admits all until then.
+
+    Where nothing ends nobody comes back from behind the first k, unless something is retracted: then whoever makes a
+    table of changes knows what was delivered.
+    """
+    slot, k, size = row.slot, row.k, bands.head[row.slot, SIZE]
+    length = k if row.window_kind == UNBOUNDED else _length_for(k, settings.depth[slot])
+    if settings.slack != 0.0:
+        length = n_within(bands, slot, settings.slack)
+        if size <= LONG * length:
+            return
+    if row.window_kind != UNBOUNDED:
+        remember_behind(bands, slot, length, deliveries, row.turn)
+    tighten(bands, slot, length, departed)
+
+
 @kernel
 def _follow_cells(questions: Questions, slot: int, gate: float, cells: Cells, counts: Int64s) -> None:
     """Count that the cells of interest have changed, if they have."""
@@ -311,7 +301,7 @@ def _take_step(call: Call, row: RowView, waiting: Waiting, step: int) -> Waiting
     if changed or departed.length[0] > 0:
         recency = Recency(live.stamp, live.base, False)
         _report(bands, slot, row.turn, steps.offset + step, recency, departed, deliveries, call.told)
-    if row.closes and bands.head[slot, SIZE] > row.depth:
+    if bands.head[slot, SIZE] > row.longest:
         _shorten(bands, row, subscribers.settings, departed, deliveries)
     if row.chance:
         follow_chance(subscribers, published, slot, step, steps, workspace)
