@@ -1,20 +1,21 @@
 """The store where something was retracted: it keeps its place, loses its id, and is forgotten in its turn."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from skyband.contract import Horizon
 from skyband.topk.store import Arrivals, Store
 
 
-def arrivals(ids: list[int], ts: list[int]) -> Arrivals:
+def arrivals(ids: Sequence[int | str], ts: Sequence[int]) -> Arrivals:
     n = len(ids)
     nothing = np.zeros(0, np.int64)
     points, norms = np.arange(n, dtype=np.float64).reshape(n, 1), np.zeros(n)
     offsets = np.zeros(n + 1, np.int64)
-    return Arrivals(
-        pa.array(ids, pa.int64()), np.array(ts), points, norms, np.zeros(n, np.int64), offsets, nothing, norms[:0]
-    )
+    return Arrivals(pa.array(ids), np.array(ts), points, norms, np.zeros(n, np.int64), offsets, nothing, norms[:0])
 
 
 def test_a_place_without_a_publication() -> None:
@@ -35,8 +36,8 @@ def test_the_same_id_at_the_same_time_comes_after_it() -> None:
     store.append(arrivals([5, 6], [10, 10]))
     store.retract(np.array([0, 1]))
     store.release(np.array([0, 1]))
-    assert store.n_newer(10, 5) == 1
-    assert store.append(arrivals([6, 5], [10, 10]))
+    assert store.n_newer(np.array([10, 10]), pa.array([5, 6])).tolist() == [1, 0]
+    store.append(arrivals([6, 5], [10, 10]))
     assert store._timeline[:4].tolist() == [0, 3, 1, 2]
     store.check()
 
@@ -84,3 +85,43 @@ def test_the_head_is_the_first_that_is_live_however_many_are_forgotten() -> None
         store.forget(499, Horizon(n=n_kept))
         assert store.head == head
         store.check()
+
+
+@pytest.mark.parametrize("name", [int, "{:02}".format])
+def test_batches_out_of_order_against_a_list(name: Callable[[int], int | str]) -> None:
+    random = np.random.default_rng(2)
+    for _ in range(60):
+        store, rows, n_given = Store(1, 1.0), list[tuple[int, int | str]](), 0
+        names = [name(i) for i in random.permutation(100)]
+        for _ in range(int(random.integers(1, 12))):
+            n = int(random.integers(1, 9))
+            # Few times for many ids, so that most rows tie with others.
+            ts = random.integers(0, int(random.choice([2, 6, 60])), n).tolist()
+            new = list(zip(ts, names[n_given : n_given + n], strict=True))
+            asked = sorted(new)
+            newer = store.n_newer(np.array([row[0] for row in asked]), pa.array([row[1] for row in asked]))
+            assert newer.tolist() == [sum(other > row for other in rows) for row in asked]
+            store.append(arrivals([row[1] for row in new], ts))
+            rows, n_given = sorted(rows + new), n_given + n
+            store.check()
+            timeline = store._timeline[store._first : store._last] - store.base
+            assert list(zip(store.ts[timeline].tolist(), store.ids_of(timeline).to_pylist(), strict=True)) == rows
+
+
+@pytest.mark.parametrize("name", [int, "{:02}".format])
+def test_who_is_late_against_a_list(name: Callable[[int], int | str]) -> None:
+    random = np.random.default_rng(3)
+    for horizon in (Horizon(n=1), Horizon(n=5), Horizon(us=6, n=8), Horizon(us=6)):
+        for _ in range(40):
+            names = [name(i) for i in random.permutation(60)]
+            before = [(int(ts), names.pop()) for ts in np.sort(random.integers(0, 8, 10))]
+            store = Store(1, 1.0)
+            store.append(arrivals([id for _, id in before], [ts for ts, _ in before]))
+            new = [(int(ts), names.pop()) for ts in random.integers(0, 14, 20)]
+            ts, rank = np.array([row[0] for row in new]), np.argsort(np.argsort([*map(sorted(new).index, new)]))
+            now = np.maximum(np.maximum.accumulate(ts), before[-1][0])
+            late = store.late(ts, pa.array([row[1] for row in new]), rank, now, horizon)
+            for i, row in enumerate(new):
+                is_old = bool(row[0] <= now[i] - horizon.us) if horizon.us else True
+                is_behind = sum(other > row for other in before + new[:i]) >= horizon.n if horizon.n else True
+                assert late[i] == (is_old and is_behind), (horizon, i)

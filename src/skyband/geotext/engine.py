@@ -46,6 +46,8 @@ class Geotext(MessageEngine, Banded[Subscriptions, Publications]):
     """
 
     first_search_cost = 15_000
+    flood = 256
+    flood_share = 4.0
     _searched: TermStore
 
     def __init__(

@@ -31,44 +31,37 @@ def worse(key_a: float, stamp_a: int, key_b: float, stamp_b: int) -> bool:
     return key_a > key_b or (key_a == key_b and stamp_a < stamp_b)
 
 
-@kernel
-def _swap(heap: Heap, i: int, j: int) -> None:
-    heap.keys[i], heap.keys[j] = heap.keys[j], heap.keys[i]
-    heap.stamps[i], heap.stamps[j] = heap.stamps[j], heap.stamps[i]
-    heap.items[i], heap.items[j] = heap.items[j], heap.items[i]
-
-
-@kernel
-def _sift_down(heap: Heap, n: int, i: int) -> None:
-    while True:
-        child = 2 * i + 1
-        if child >= n:
-            return
-        right = child + 1
-        if right < n and worse(heap.keys[right], heap.stamps[right], heap.keys[child], heap.stamps[child]):
-            child = right
-        if not worse(heap.keys[child], heap.stamps[child], heap.keys[i], heap.stamps[i]):
-            return
-        _swap(heap, i, child)
-        i = child
+@inlined
+def _sift_down(heap: Heap, n: int, hole: int, key: float, stamp: int, item: int) -> None:
+    """Put an entry into a hole, or below it once better ones have moved up."""
+    keys, stamps, items = heap.keys, heap.stamps, heap.items
+    child = 2 * hole + 1
+    while child < n:
+        if child + 1 < n and worse(keys[child + 1], stamps[child + 1], keys[child], stamps[child]):
+            child += 1
+        if not worse(keys[child], stamps[child], key, stamp):
+            break
+        keys[hole], stamps[hole], items[hole] = keys[child], stamps[child], items[child]
+        hole, child = child, 2 * child + 1
+    keys[hole], stamps[hole], items[hole] = key, stamp, item
 
 
 @kernel
 def _replace_worst(heap: Heap, n: int, key: float, stamp: int, item: int) -> None:
-    heap.keys[0], heap.stamps[0], heap.items[0] = key, stamp, item
-    _sift_down(heap, n, 0)
+    _sift_down(heap, n, 0, key, stamp, item)
 
 
 @kernel
 def _add(heap: Heap, n: int, key: float, stamp: int, item: int) -> None:
-    heap.keys[n], heap.stamps[n], heap.items[n] = key, stamp, item
-    i = n
-    while i > 0:
-        parent = (i - 1) // 2
-        if not worse(heap.keys[i], heap.stamps[i], heap.keys[parent], heap.stamps[parent]):
+    keys, stamps, items = heap.keys, heap.stamps, heap.items
+    hole = n
+    while hole > 0:
+        parent = (hole - 1) // 2
+        if not worse(key, stamp, keys[parent], stamps[parent]):
             break
-        _swap(heap, i, parent)
-        i = parent
+        keys[hole], stamps[hole], items[hole] = keys[parent], stamps[parent], items[parent]
+        hole = parent
+    keys[hole], stamps[hole], items[hole] = key, stamp, item
 
 
 @inlined
@@ -88,11 +81,11 @@ def heap_push(heap: Heap, n: int, capacity: int, key: float, stamp: int, item: i
 @kernel
 def heap_sort(heap: Heap, n: int) -> None:
     """Turn the heap into a list, best first."""
-    end = n
-    while end > 1:
-        end -= 1
-        _swap(heap, 0, end)
-        _sift_down(heap, end, 0)
+    keys, stamps, items = heap.keys, heap.stamps, heap.items
+    for end in range(n - 1, 0, -1):
+        key, stamp, item = keys[end], stamps[end], items[end]
+        keys[end], stamps[end], items[end] = keys[0], stamps[0], items[0]
+        _sift_down(heap, end, 0, key, stamp, item)
 
 
 def check_heap(heap: Heap, n: int) -> None:

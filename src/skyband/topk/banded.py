@@ -16,13 +16,13 @@ from skyband.topk.cell_store import CellStore
 from skyband.topk.change_log import ChangeLog
 from skyband.topk.earlier_deliveries import EarlierDeliveries
 from skyband.topk.index import Index
-from skyband.topk.kernels.band import K, Recency, make_departed
+from skyband.topk.kernels.band import DELIVERED, MEMBER, K, Recency, make_departed
 from skyband.topk.kernels.candidate import Grouped, group, make_candidates
 from skyband.topk.kernels.cpm import CALLS
 from skyband.topk.kernels.cpm import SCORED as SEARCH_SCORED
 from skyband.topk.kernels.deliveries import check_delivery_set, has_room, make_delivery_set, remember_all, renewed
-from skyband.topk.kernels.due import find_due, refresh_ages
-from skyband.topk.kernels.scan import LARGEST, Steps
+from skyband.topk.kernels.due import check_due, find_due
+from skyband.topk.kernels.scan import LARGEST, UNBOUNDED, Steps
 from skyband.topk.kernels.step import answer, mend, resume, step
 from skyband.topk.kernels.waiting import Call
 from skyband.topk.kernels.workspace import (
@@ -62,6 +62,9 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     """
 
     first_search_cost: ClassVar[int] = 500
+    # So many publications at once are a flood, if they are so many times as many as what was live before.
+    flood: ClassVar[int] = 32
+    flood_share: ClassVar[float] = 2.0
 
     def __init__(self, *args: Any, policy: Policy, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -150,11 +153,18 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def _set_row_settings(self, ks: Int64s, slots: Int64s) -> None:
         """What the policy has for each k."""
-        self._row_settings.depth[slots] = self.policy.depths(ks, self._priced_at)
+        self._row_settings.depth[slots] = self._depths(ks, slots)
         self._row_settings.watch[slots] = LARGEST
         if isinstance(self.policy, Pa):
             self._write_odds(self.policy, ks, slots)
         self._workspace = self._workspace._replace(departed=_wide_enough(self._workspace.departed, int(ks.max())))
+
+    def _depths(self, ks: Int64s, slots: Int64s) -> Int64s:
+        """How many publications a search looks for: what would take the place of another that ends, where one may."""
+        depths = self.policy.depths(ks, self._priced_at)
+        if self.policy.bounded_by != SEARCH or self.policy.slack:
+            return depths
+        return np.where(self._question_store.rules.window_kind[slots] == UNBOUNDED, ks, depths)
 
     def _write_odds(self, policy: Pa, ks: Int64s, slots: Int64s) -> None:
         odds, n_slots = self._row_settings.odds, self._roster.slots.n_slots
@@ -205,16 +215,17 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         return self._opened().base + self._opened().head
 
     def _answer(self, slots: Int64s) -> None:
-        self._fill(slots)
+        self._fill(slots, self._one_step(), MEMBER)
         self._enter(slots)
 
-    def _fill(self, slots: Int64s) -> None:
-        """Fill rows from everything live, and tell."""
-        published, steps = self._opened().published, self._one_step()
+    def _fill(self, slots: Int64s, steps: Steps, marks: int) -> None:
+        """Fill rows from everything live in a step, and tell; what has these marks was delivered before."""
+        published, slots = self._opened().published, self._together(slots)
         self._fit_workspace(0, 0)
 
         def answer_from(done: int) -> int:
-            return answer(slots, done, self._subscribers, published, steps, self._workspace, self._change_log.told)
+            told = self._change_log.told
+            return answer(slots, done, self._subscribers, published, steps, marks, self._workspace, told)
 
         for _ in stops(answer_from, len(slots)):
             self._make_room()
@@ -226,7 +237,15 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         deliveries = renewed(self._workspace.deliveries, initial(64), self._first_number, turns)
         self._workspace = self._workspace._replace(deliveries=deliveries)
         self._set_row_settings(np.full(len(slots), k, np.int64), slots)
-        self._fill(slots)
+        self._fill_again(slots, self._one_step(), MEMBER)
+
+    def _together(self, slots: Int64s) -> Int64s:
+        """The same slots, those together that are searched for in the same places."""
+        return slots
+
+    def _fill_again(self, slots: Int64s, steps: Steps, marks: int) -> None:
+        """Fill the rows of slots that the index has."""
+        self._fill(slots, steps, marks)
         self._opened_index().adjust(slots, self._question_store.rules.gate[slots])
 
     def _mend(self, indices: Int64s) -> None:
@@ -264,14 +283,16 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._row_settings.watch[slots] = LARGEST
         super()._give_up(slots)
 
-    def _append(self, arrivals: Arrivals, retracted: Bools | None = None) -> bool:
+    def _append(self, arrivals: Arrivals, retracted: Bools | None = None) -> None:
         store = self._opened()
-        moved = super()._append(arrivals, retracted)
+        super()._append(arrivals, retracted)
         self._make_searchable(store.tail - len(arrivals.ts), store.tail)
-        return moved
 
     def _take_steps(self, steps: Steps, in_order: bool) -> None:
         if not self.n_subscriptions:
+            return
+        if self._is_flood(steps):
+            self._fill_again(np.flatnonzero(self._roster.slots.used), steps, DELIVERED)
             return
         published, leaving = self._opened().published, self._leaving(steps)
         touched = self._touched(steps, leaving)
@@ -288,6 +309,17 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._make_room()
         self._adjust()
         self._count_work()
+
+    def _is_flood(self, steps: Steps) -> bool:
+        """Whether so much has arrived beside what gates were made for that it takes less to search for every row."""
+        n_new = int(steps.end[-1]) - steps.first
+        if len(steps.end) > 1 or n_new < self.flood or self.policy.bounded_by != SEARCH:
+            return False
+        if n_new < self.flood_share * (self._opened().size - n_new):
+            return False
+        # The gates of Boolean subscriptions never move, and what passes them has to be offered in any case.
+        n_ranked = np.count_nonzero(self._rows.signs(np.flatnonzero(self._roster.slots.used)))
+        return 2 * int(n_ranked) >= self.n_subscriptions
 
     def _touched(self, steps: Steps, leaving: Leaving) -> Grouped:
         """The slots to look at, with their candidates."""
@@ -351,12 +383,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         price = self._n_searched / self._n_searches
         if self.policy.priced and not self._priced_at / DRIFT < price < self._priced_at * DRIFT:
             slots = np.flatnonzero(self._roster.slots.used)
-            self._row_settings.depth[slots] = self.policy.depths(self._rows.ks(slots), price)
             self._priced_at = price
-
-    def _restamped(self) -> None:
-        if self.n_subscriptions:
-            refresh_ages(self._subscribers, self._opened().live)
+            self._row_settings.depth[slots] = self._depths(self._rows.ks(slots), slots)
 
     @property
     def _keeps_rows(self) -> bool:
@@ -390,7 +418,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._rows.load(slots, ends, entries)
         (searches,) = tables["searches"].to_pylist()
         self._n_searches, self._n_searched, self._priced_at = (searches[name] for name in ("n", "cost", "priced_at"))
-        self._row_settings.depth[slots] = self.policy.depths(self._rows.ks(slots), self._priced_at)
+        self._row_settings.depth[slots] = self._depths(self._rows.ks(slots), slots)
         resume(slots, self._subscribers, self._opened().live)
         self._enter(slots)
 
@@ -411,6 +439,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._store.check()
             recency = Recency(self._store.stamp, self._store.base, False)
             self._rows.check(recency, self.policy.keeps == DOMINANCE and not isinstance(self.policy, Pa))
+            check_due(self._subscribers, self._store.live, self._roster.in_turn())
         if self._index is not None:
             self._index.check()
         check_delivery_set(self._workspace.deliveries)

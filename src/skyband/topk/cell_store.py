@@ -8,7 +8,7 @@ constant share of it.
 
 import numpy as np
 
-from skyband.kernels.array import Int64s
+from skyband.kernels.array import Floats, Int64s
 from skyband.topk.kernels.cell_store import (
     ARRIVED,
     OUTSIDE,
@@ -81,6 +81,12 @@ class CellStore:
     @property
     def n_bytes(self) -> int:
         return sum(array.nbytes for array in (*self._cell_pool.grid, *self._cell_pool[1:-2], *self._frontier))
+
+    def cells_of(self, points: Floats) -> Int64s:
+        """The cells that points lie in, which are given by coordinate; all in one while nothing is in cells."""
+        cells = np.empty(points.shape[1], np.int64)
+        cells_of(self._cell_pool.grid, points, 0, len(cells), cells)
+        return cells
 
     def insert(self, contents: Contents, base: int, lo: int, hi: int) -> None:
         """Take in the publications lo to hi that the store has appended; `base` is the number of its first."""

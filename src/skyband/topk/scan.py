@@ -11,7 +11,7 @@ from skyband.kernels.slots import BLOCK
 from skyband.topk.delivery_memory import DeliveryMemory
 from skyband.topk.earlier_deliveries import EarlierDeliveries
 from skyband.topk.kernels.buffer import Stamps, check_row
-from skyband.topk.kernels.scan import RUN, TILE, Scratch, Steps, SubscriberRows, fill, mend, refresh_oldest, scan
+from skyband.topk.kernels.scan import RUN, TILE, Scratch, Steps, SubscriberRows, fill, mend, scan
 from skyband.topk.questions import NewQuestions, QuestionStore, signs
 from skyband.topk.roster import Deliveries
 from skyband.topk.scan_rows import DEFAULT_RESERVE, ScanRows, check_reserve
@@ -96,9 +96,6 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
             self._change_log.reserve(*self._scratch.wanted.tolist())
         self._counters["scored"] += (int(steps.end[-1]) - steps.first) * self.n_subscriptions
         self._count_work()
-
-    def _restamped(self) -> None:
-        refresh_oldest(self._question_store.rules, self._rows.buffers, self._opened().live)
 
     def _count_work(self) -> None:
         self._counters["refilled"] += int(self._scratch.counts[0])

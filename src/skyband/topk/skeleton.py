@@ -109,9 +109,6 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _remember(self, delivered: Deliveries) -> None:
         """Take on from a snapshot what was delivered."""
 
-    def _restamped(self) -> None:  # an engine that keeps no stamps has nothing to do
-        """Stamps given out before have moved."""
-
     @property
     def _roster(self) -> Roster:
         return self._rows.roster
@@ -243,8 +240,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         before, n = store.stamps_end, hi - lo
         part = rows if n == len(now) else take(rows, np.arange(lo, hi))
         in_order = self._in_order(part)
-        if self._append(self._arrivals(part)):
-            self._restamped()
+        self._append(self._arrivals(part))
         first = store.tail - n
         if self.granularity == "batch":
             steps = self._one_step()._replace(first=first)
@@ -254,9 +250,9 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._take_steps(steps, in_order)
         return steps.now
 
-    def _append(self, arrivals: Arrivals, retracted: Bools | None = None) -> bool:
-        """Put arrivals into the store; returns whether stamps given out before have moved."""
-        return self._opened().append(arrivals, retracted)
+    def _append(self, arrivals: Arrivals, retracted: Bools | None = None) -> None:
+        """Put arrivals into the store."""
+        self._opened().append(arrivals, retracted)
 
     def _in_order(self, rows: PublicationsT) -> bool:
         """Whether each row is more recent than all before it; ties in time count as out of order, to be cheap."""

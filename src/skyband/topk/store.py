@@ -10,7 +10,6 @@ it is forgotten like all others. Its stamp is written less RETRACTED, which is b
 its id is free for another publication, which is the more recent one if both have the same ts.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -23,8 +22,10 @@ from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.growth import grown, grown_all
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.order import is_strictly_ascending
+from skyband.kernels.ragged import owners_of, places_of, starts_of
 from skyband.topk.kernels.scan import RETRACTED, Live, Published
 from skyband.topk.kernels.score import Contents
+from skyband.topk.kernels.timeline import count_newer_before, find_times, put_in_place
 
 # Wider windows hold everything, since times lie within ±FARTHEST; and this much more than a time fits 64 bits.
 WIDEST = 2 * FARTHEST + 1
@@ -158,15 +159,40 @@ class Store:
     def _ts_at(self, place: int) -> int:
         return int(self.ts[self._timeline[place] - self.base])
 
-    def _place(self, ts: int, after: bool) -> int:
-        find = bisect_right if after else bisect_left
-        return find(range(self._last), ts, self._first, self._last, key=self._ts_at)
+    def _among(self, times: Int64s) -> tuple[Int64s, Int64s]:
+        """For each time the first place of the timeline that is no earlier, and the first that is later."""
+        first, after = np.empty_like(times), np.empty_like(times)
+        find_times(times, self._timeline[: self._last], self.ts, self.base, self._first, first, after)
+        return first, after
 
-    def n_newer(self, ts: int, id: object) -> int:
-        """How many live publications are more recent than (ts, id)."""
-        lo, hi = self._place(ts, after=False), self._place(ts, after=True)
-        tied = self.ids_of(self._timeline[lo:hi] - self.base).to_pylist()
-        return int(self._last - hi + sum(other > id for other in tied))
+    def _find_places(self, ts: Int64s, ids: pa.Array) -> Int64s:
+        """Where rows, the oldest first, take their place in the timeline: behind all that is no more recent."""
+        first, places = self._among(ts)
+        tied = np.flatnonzero(first < places)
+        if len(tied):
+            latest = self.ids_of(self._timeline[places[tied] - 1] - self.base)
+            between = tied[np.asarray(pc.less(ids.take(pa.array(tied)), latest))]
+            if len(between):
+                ends = places[between]
+                places[between] = self._places_between(first[between], ends, ids.take(pa.array(between)))
+        return places
+
+    def _places_between(self, first: Int64s, ends: Int64s, ids: pa.Array) -> Int64s:
+        """Where rows, the oldest first, come by their ids among what has the same time as each."""
+        starts, which = np.unique(first, return_inverse=True)
+        lengths = ends[np.searchsorted(first, starts)] - starts
+        tied = self._timeline[places_of(starts, lengths)] - self.base
+        times = np.concatenate([owners_of(lengths), which])
+        rank = np.empty(len(times), np.int64)
+        # Stable, so that what takes the id of a retracted publication, at the same time, is the more recent one.
+        rank[by_recency(times, pa.concat_arrays([self.ids_of(tied), ids]))] = np.arange(len(times))
+        n_before = rank[len(tied) :] - np.arange(len(ids))
+        return starts[which] + n_before - starts_of(lengths)[which]
+
+    def n_newer(self, ts: Int64s, ids: pa.Array) -> Int64s:
+        """How many stored publications are more recent than each of these rows, the oldest first."""
+        newer: Int64s = self._last - self._find_places(ts, ids)
+        return newer
 
     def follow(self, ts: Int64s, ids: pa.Array, rank: Int64s) -> Bools:
         """Which of the rows that arrive are more recent than everything before them; `rank` is their own order."""
@@ -175,8 +201,9 @@ class Store:
         if latest is None:
             return newest
         follows: Bools = ts > latest[0]
-        for i in np.flatnonzero(newest & (ts == latest[0])):
-            follows[i] = ids[int(i)].as_py() > latest[1]
+        tied = np.flatnonzero(newest & (ts == latest[0]))
+        if len(tied):
+            follows[tied] = pc.greater(ids.take(pa.array(tied)), pa.scalar(latest[1], ids.type))
         return newest & follows
 
     def late(self, ts: Int64s, ids: pa.Array, rank: Int64s, now: Int64s, horizon: Horizon) -> Bools:
@@ -187,16 +214,17 @@ class Store:
         late: Bools = ts <= now - us if us else np.ones(len(ts), np.bool_)
         if horizon.n:
             late &= ~self.follow(ts, ids, rank)
-            for i in np.flatnonzero(late):
-                n_newer = int((rank[:i] > rank[i]).sum()) + self.n_newer(int(ts[i]), ids[int(i)].as_py())
-                late[i] = n_newer >= horizon.n
+            rows = np.flatnonzero(late)
+            rows = rows[np.argsort(rank[rows])]
+            n_newer = self.n_newer(ts[rows], ids.take(pa.array(rows))) + _n_newer_before(rank)[rows]
+            late[rows] = n_newer >= horizon.n
         return late
 
-    def append(self, rows: Arrivals, retracted: Bools | None = None) -> bool:
-        """Add publications, of which some may have been retracted; returns whether stamps given out before moved."""
+    def append(self, rows: Arrivals, retracted: Bools | None = None) -> None:
+        """Add publications, of which some may have been retracted."""
         n = len(rows.ts)
         if n == 0:
-            return False
+            return
         self._reserve(n, len(rows.terms))
         index = np.arange(self.tail, self.tail + n, dtype=np.int64)
         self.stamp[index] = 0
@@ -210,7 +238,7 @@ class Store:
         self.ts[index] = rows.ts
         self._write(rows, index)
         self.tail += n
-        return self._date(rows, index + self.base)
+        self._date(rows, index + self.base)
 
     def _write(self, rows: Arrivals, index: Int64s) -> None:
         into = self.contents
@@ -226,28 +254,18 @@ class Store:
         into.term_weights[self._n_terms : end] = rows.weights
         self._n_terms = end
 
-    def _date(self, rows: Arrivals, numbers: Int64s) -> bool:
-        """Put arrivals into the timeline, merging with the part of it that is not older than all of them."""
-        place = self._last
-        if place > self._first and self._ts_at(place - 1) >= rows.ts.min():
-            place = self._place(int(rows.ts.min()), after=False)
-        behind = self._timeline[place : self._last].copy()
-        if not len(behind) and is_strictly_ascending(rows.ts):
-            self._last = place + len(numbers)
-            self._timeline[place : self._last] = numbers
-            self.stamp[numbers - self.base] += self._origin + np.arange(place, self._last)
-            return False
-        ids: pa.Array = rows.ids
-        if len(behind):
-            ids = pa.concat_arrays([self.ids_of(behind - self.base), ids])
-        every = np.concatenate([behind, numbers])
-        # Stable, so that what takes the id of a retracted publication, at the same ts, is the more recent one.
-        every = every[by_recency(self.ts[every - self.base], ids)]
-        self._last = place + len(every)
-        self._timeline[place : self._last] = every
-        stamps = self._origin + np.arange(place, self._last)
-        self.stamp[every - self.base] = stamps - RETRACTED * self.is_retracted(every - self.base)
-        return not np.array_equal(every[: len(behind)], behind)
+    def _date(self, rows: Arrivals, numbers: Int64s) -> None:
+        """Put arrivals into the timeline; what is more recent than one of them moves on."""
+        end, n = self._last, len(numbers)
+        if is_strictly_ascending(rows.ts) and (end == self._first or self._ts_at(end - 1) < rows.ts[0]):
+            self._timeline[end : end + n] = numbers
+            places = np.full(n, end)
+        else:
+            order = by_recency(rows.ts, rows.ids)
+            numbers, places = numbers[order], self._find_places(rows.ts[order], rows.ids.take(pa.array(order)))
+            put_in_place(numbers, places, self._timeline, end, self.stamp, self.base)
+        self.stamp[numbers - self.base] += self._origin + places + np.arange(n)
+        self._last = end + n
 
     def retract(self, indices: Int64s) -> None:
         """Let no search find these live publications any more; their ids are theirs until `release`."""
@@ -263,7 +281,7 @@ class Store:
         """Drop what lies outside of the horizon."""
         if horizon.unbounded:
             return
-        young = self._place(now - horizon.us, after=True) if horizon.us else self._last
+        young = int(self._among(np.array([now - min(horizon.us, WIDEST)]))[1][0]) if horizon.us else self._last
         recent = max(self._first, self._last - horizon.n)
         first = min(young, recent)
         if first > self._first:
@@ -331,6 +349,13 @@ class Store:
         assert keys == sorted(keys)
         assert self.ids.size == len(live) - len(self._retracted)
         self.ids.check()
+
+
+def _n_newer_before(rank: Int64s) -> Int64s:
+    """For each row how many of those before it have a higher rank."""
+    counts = np.empty_like(rank)
+    count_newer_before(rank, np.zeros(len(rank) + 1, np.int64), counts)
+    return counts
 
 
 def _places(stamps: Int64s) -> Int64s:

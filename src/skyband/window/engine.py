@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skyband.kernels.array import Int64s
+from skyband.kernels.order import order_by
 from skyband.kernels.slots import BLOCK
 from skyband.table.argument import check_choice, check_integer
 from skyband.topk.banded import Banded
@@ -127,6 +128,11 @@ class WindowEngine(Points, Banded[Subscriptions, Publications]):
         self._searched.forget(self._first_number)
         contents = on_sphere(store.contents) if self._is_store_on_sphere else store.contents
         self._searched.insert(contents, store.base, lo, hi)
+
+    def _together(self, slots: Int64s) -> Int64s:
+        questions, block, i = self._question_store.questions, slots // BLOCK, slots % BLOCK
+        centres = questions.sphere if self._is_store_on_sphere else questions.centre
+        return slots[order_by(self._searched.cells_of(np.ascontiguousarray(centres[block, :, i].T)))]
 
     def _fit(self) -> None:
         """Fit the grids to what is stored, if there are any and they do not suit."""

@@ -39,7 +39,9 @@ from skyband.topk.kernels.band import (
     leave_rows,
     make_departed,
     most_taken,
+    remember_behind,
     settle_row,
+    tighten,
 )
 from skyband.topk.kernels.buffer import ENTER, LEAVE, FoundChanges, make_told
 from skyband.topk.kernels.deliveries import EMPTY, make_delivery_set
@@ -498,3 +500,21 @@ def test_a_bound_keeps_the_place_of_what_was_retracted() -> None:
     recency = Recency(np.array([0, 1 - RETRACTED, 2]), 0, False)
     assert [is_within(bands, 0, 5.0, item, recency) for item in (0, 2)] == [False, True]
     assert best_retracted(bands, 0, recency.stamp, 0) == -1
+
+
+def test_a_row_that_is_cut_is_bounded_there_and_remembers_what_was_delivered() -> None:
+    for sign in (1.0, -1.0):
+        recency, departed, deliveries = Recency(np.arange(9), 0, True), make_departed(9), make_delivery_set(9)
+        bands, told = make_bands([4], [sign]), make_told(64)
+        for item in range(8):
+            # Ever worse, so that nobody is dominated.
+            insert_undominated(bands, 0, sign * item, item, recency, departed)
+        settle_row(bands, 0, 0, recency, departed, told)
+        insert_undominated(bands, 0, -sign, 8, recency, departed)
+        remember_behind(bands, 0, 4, deliveries, 7)
+        tighten(bands, 0, 4, departed)
+        assert entries(bands, 0) == [(-sign, 8), (0.0, 0), (sign, 1), (2 * sign, 2)]
+        assert (bands.gauge[0, BOUND], bands.head[0, BOUND_ITEM]) == (2.0, 2)
+        # The fourth of the first four was a member: it departs, and may come back.
+        assert departed.item[: departed.length[0]].tolist() == [3]
+        assert deliveries.item[deliveries.turn != EMPTY].tolist() == [3]

@@ -314,19 +314,24 @@ def mark_rows(bands: Bands, slots: Int64s, items: Int64s, held: Bools) -> None:
 
 
 @kernel
-def tighten(bands: Bands, slot: int, depth: int, deliveries: DeliverySet, turn: int) -> None:
-    """Cut a long row to its `depth` best, and bound it there; what was delivered and is let go of is remembered.
+def tighten(bands: Bands, slot: int, length: int, departed: Departed) -> None:
+    """Cut a long row to the best so many, and bound it there.
 
     As safe as a search that looked for that many: what is better than the bound is in the row or dominated.
     """
-    start, size = bands.head[slot, START], bands.head[slot, SIZE]
-    last = start + depth - 1
+    cut_row(bands, slot, length, departed)
+    last = bands.head[slot, START] + length - 1
     bands.gauge[slot, BOUND] = bands.gauge[slot, SIGN] * bands.score[last]
     bands.head[slot, BOUND_ITEM] = bands.item[last]
-    for at in range(last + 1, start + size):
+
+
+@kernel
+def remember_behind(bands: Bands, slot: int, length: int, deliveries: DeliverySet, turn: int) -> None:
+    """Remember what a row has behind the best so many that was delivered, since it is to be cut there."""
+    start = bands.head[slot, START]
+    for at in range(start + length, start + bands.head[slot, SIZE]):
         if bands.state[at] & DELIVERED:
             remember(deliveries, turn, bands.item[at])
-    bands.head[slot, SIZE] = depth
 
 
 @inlined

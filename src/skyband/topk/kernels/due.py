@@ -1,4 +1,8 @@
-"""When the first entry of a row is over: each block of slots has a bound on that, so that most are passed over."""
+"""When the first entry of a row is over: each block of slots has a bound on that, so that most are passed over.
+
+What arrives out of order lets stamps rise and never fall. So an age that was noted before is no more than the age is
+now, and nobody has to look for it again: its row is looked at a little early, and its age found out then.
+"""
 
 from skyband.kernels.array import Int64s
 from skyband.kernels.compile import inlined, kernel
@@ -44,17 +48,14 @@ def find_due(subscribers: BandSubscribers, steps: Steps, due: Int64s) -> int:
     return n
 
 
-@kernel
-def refresh_ages(subscribers: BandSubscribers, live: Live) -> None:
-    """Find the least age of each row of a count window again, after late arrivals have moved the stamps."""
+def check_due(subscribers: BandSubscribers, live: Live, slots: Int64s) -> None:
+    """Assert that no entry of a row is older than the row is taken to be, nor over before its block is due."""
     rules, bands = subscribers.rules, subscribers.bands
-    for block in range(len(rules.due)):
-        rules.due[block, 1] = LARGEST
-    for slot in range(len(rules.oldest)):
-        if rules.window_kind[slot] > TIME:
-            oldest = LARGEST
-            start = bands.head[slot, START]
-            for at in range(start, start + bands.head[slot, SIZE]):
-                oldest = min(oldest, live.stamp[bands.item[at] - live.base])
-            rules.oldest[slot] = oldest
-            note_due(rules, slot)
+    for slot in slots.tolist():
+        kind, start = int(rules.window_kind[slot]), int(bands.head[slot, START])
+        indices = bands.item[start : start + int(bands.head[slot, SIZE])] - live.base
+        if kind == UNBOUNDED or not len(indices):
+            continue
+        ages = live.ts if kind == TIME else live.stamp
+        assert rules.oldest[slot] <= ages[indices].min()
+        assert rules.due[slot // BLOCK, kind - TIME] <= rules.oldest[slot] + rules.window_size[slot]

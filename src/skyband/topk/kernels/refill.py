@@ -5,6 +5,7 @@ All of it is rare beside arrivals, so these functions take whole groups of array
 
 import numpy as np
 
+from skyband.kernels.array import Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.heap import heap_push, heap_sort, worse
 from skyband.kernels.slots import BLOCK
@@ -19,6 +20,7 @@ from skyband.topk.kernels.band import (
     Departed,
     K,
     Recency,
+    ensure_room,
     insert,
     is_within,
 )
@@ -100,31 +102,58 @@ def n_within(bands: Bands, slot: int, slack: float) -> int:
     return n
 
 
+@inlined
+def _n_dominators(bands: Bands, slot: int, n_before: int, found: Int64s, i: int, live: Live) -> int:
+    """How many are newer, of the first entries of a row and of what was found before the i-th; `found` has stamps."""
+    items, start, stamp, n = bands.item, bands.head[slot, START], found[i], 0
+    for at in range(start, start + n_before):
+        n += live.stamp[items[at] - live.base] > stamp
+    for j in range(i):
+        n += found[j] > stamp
+    return n
+
+
 @kernel
-def _take_in(subscribers: BandSubscribers, published: Published, slot: int, n_kept: int, workspace: Workspace) -> None:
-    """Offer what was found to the row, which is bounded there."""
-    rules, bands, settings, live, heap = (
-        subscribers.rules,
-        subscribers.bands,
-        subscribers.settings,
-        published.live,
-        workspace.heap,
-    )
-    base, departed, deliveries, turn = live.base, workspace.departed, workspace.deliveries, subscribers.turn[slot]
-    sign, window_kind = bands.gauge[slot, SIGN], rules.window_kind[slot]
-    recency, capacity = Recency(live.stamp, base, False), capacity_of(settings.keeps, sign, settings.depth[slot])
-    ages = live.ts if window_kind == TIME else live.stamp
-    bands.gauge[slot, BOUND] = np.inf
-    for i in range(n_kept):
-        index = heap.items[i]
+def _make_room(bands: Bands, slot: int, found: Int64s, n_found: int, most: int, live: Live) -> None:
+    """Make room for what was found and has fewer dominators than that."""
+    size = bands.head[slot, SIZE]
+    n = size + n_found
+    for i in range(n_found):
+        n -= _n_dominators(bands, slot, size, found, i, live) >= most
+    ensure_room(bands, slot, n)
+
+
+@kernel
+def _take_in(subscribers: BandSubscribers, published: Published, slot: int, n_found: int, workspace: Workspace) -> None:
+    """Append what was found to the row, which all of it comes after, but for what k dominate; the row is bounded there.
+
+    One that was found and not taken is older than none that is: it has k dominators, and they would be theirs too.
+    """
+    rules, bands, settings, live = subscribers.rules, subscribers.bands, subscribers.settings, published.live
+    keys, found, indices = workspace.heap
+    sign, window_kind, k = bands.gauge[slot, SIGN], rules.window_kind[slot], bands.head[slot, K]
+    is_best = capacity_of(settings.keeps, sign, settings.depth[slot]) > 0
+    ages, n_before = live.ts if window_kind == TIME else live.stamp, bands.head[slot, SIZE]
+    most = LARGEST if is_best else k
+    _make_room(bands, slot, found, n_found, most, live)
+    scores, items, states, oldest = bands.score, bands.item, bands.state, rules.oldest[slot]
+    to = bands.head[slot, START] + n_before
+    for i in range(n_found):
+        index, n = indices[i], 0 if is_best else _n_dominators(bands, slot, n_before, found, i, live)
+        if n >= most:
+            continue
         # The key of a Boolean subscription is 0 whatever the score, so the score is computed once more.
-        score = sign * heap.keys[i] if sign != 0.0 else _score_of(subscribers, published, slot, index, workspace)
-        taken = _put(bands, slot, capacity, score, index + base, recency, departed, deliveries, turn)
-        if taken and window_kind != UNBOUNDED:
-            rules.oldest[slot] = min(rules.oldest[slot], ages[index])
-    if n_kept > 0 and sign != 0.0:
-        bands.gauge[slot, BOUND] = heap.keys[n_kept - 1]
-        bands.head[slot, BOUND_ITEM] = heap.items[n_kept - 1] + base
+        scores[to] = sign * keys[i] if sign != 0.0 else _score_of(subscribers, published, slot, index, workspace)
+        items[to], states[to] = index + live.base, n * ONE_DOMINATOR
+        oldest = min(oldest, ages[index])
+        to += 1
+    bands.head[slot, SIZE] = to - bands.head[slot, START]
+    if window_kind != UNBOUNDED:
+        rules.oldest[slot] = oldest
+    bands.gauge[slot, BOUND] = np.inf
+    if n_found > 0 and sign != 0.0:
+        bands.gauge[slot, BOUND] = keys[n_found - 1]
+        bands.head[slot, BOUND_ITEM] = indices[n_found - 1] + live.base
 
 
 @kernel

@@ -40,9 +40,9 @@ RETRACTED = 1 << 62
 class Rules(NamedTuple):
     """For each slot, what it admits: `gate` bounds directed scores, `limit` is the directed threshold or +inf.
 
-    `oldest` is the least age in the slot's row (a time for time windows, a stamp for count windows, the largest integer
-    where there is none or nothing ends). `due` bounds, for each block, the time and the stamp at which an entry of one
-    of its rows is over.
+    `oldest` is no more than the least age in the slot's row (a time for time windows, a stamp for count windows, the
+    largest integer where there is none or nothing ends): stamps may have risen since. `due` bounds, for each block, the
+    time and the stamp at which an entry of one of its rows is over.
     """
 
     gate: Floats
@@ -441,13 +441,3 @@ def mend(
             _settle_row(subscribers, published, slot, 0, steps, scratch, told)
             scratch.counts[2] += 1
     return len(slots)
-
-
-@kernel
-def refresh_oldest(rules: Rules, buffers: Buffers, live: Live) -> None:
-    """Find the least age of each row of a count window again, after late arrivals have moved the stamps."""
-    for block in range(len(rules.due)):
-        rules.due[block, 1] = LARGEST
-    for slot in range(len(rules.oldest)):
-        if rules.window_kind[slot] == COUNT:
-            _find_oldest(rules, buffers, live, slot)

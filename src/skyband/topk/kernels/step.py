@@ -17,7 +17,6 @@ from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.band import (
     BOUND,
     BOUND_ITEM,
-    MEMBER,
     SIGN,
     SIZE,
     START,
@@ -31,6 +30,7 @@ from skyband.topk.kernels.band import (
     expire_row,
     insert,
     most_taken,
+    remember_behind,
     settle_row,
     tighten,
 )
@@ -44,6 +44,7 @@ from skyband.topk.kernels.refill import cut_of, follow_chance, follow_recent, n_
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Published, Steps
 from skyband.topk.kernels.score import Questions, direction, gate_of, has_cells, on_sphere, raw_score
 from skyband.topk.kernels.waiting import (
+    LONG,
     Call,
     RowView,
     Waiting,
@@ -72,9 +73,6 @@ from skyband.topk.kernels.workspace import (
     Workspace,
 )
 
-# A row that holds so many times what a search looks for is cut. One that was made when little was live admits
-# everything until then.
-LONG = 2
 # Slots whose memory is asked for at once.
 AHEAD = 32
 
@@ -211,14 +209,30 @@ def _report(
 
 
 @inlined
-def _shorten(bands: Bands, row: RowView, settings: RowSettings, deliveries: DeliverySet) -> None:
-    """Cut the row if it holds far more than a search looks for."""
-    slot, slack, depth, size = row.slot, settings.slack, settings.depth[row.slot], bands.head[row.slot, SIZE]
-    if size > LONG * (depth if slack == 0.0 else row.k):
-        if slack != 0.0:
-            depth = n_within(bands, slot, slack)
-        if size > LONG * depth:
-            tighten(bands, slot, depth, deliveries, row.turn)
+def _length_for(k: int, depth: int) -> int:
+    """How many entries a row has, and one to spare, if so many are live within its bound.
+
+    Of the n best that are live about k (1 + ln(n / k)) are not dominated.
+    """
+    return min(depth, int(np.ceil(k * (1.0 + np.log(depth / k)))) + 1)
+
+
+@kernel
+def _shorten(bands: Bands, row: RowView, settings: RowSettings, departed: Departed, deliveries: DeliverySet) -> None:
+    """Cut a row that is longer than what a search leaves. One that was made when little was live admits all until then.
+
+    Where nothing ends nobody comes back from behind the first k, unless something is retracted: then whoever makes a
+    table of changes knows what was delivered.
+    """
+    slot, k, size = row.slot, row.k, bands.head[row.slot, SIZE]
+    length = k if row.window_kind == UNBOUNDED else _length_for(k, settings.depth[slot])
+    if settings.slack != 0.0:
+        length = n_within(bands, slot, settings.slack)
+        if size <= LONG * length:
+            return
+    if row.window_kind != UNBOUNDED:
+        remember_behind(bands, slot, length, deliveries, row.turn)
+    tighten(bands, slot, length, departed)
 
 
 @kernel
@@ -276,8 +290,8 @@ def _take_step(call: Call, row: RowView, waiting: Waiting, step: int) -> Waiting
     subscribers, published, steps, workspace = call.subscribers, call.published, call.steps, call.workspace
     bands, live, slot = subscribers.bands, published.live, row.slot
     departed, deliveries = workspace.departed, workspace.deliveries
-    waiting, changed = _take_arrivals(call, row, waiting, step)
     _expire(subscribers, row, live, steps, step, departed)
+    waiting, changed = _take_arrivals(call, row, waiting, step)
     if row.recent:
         waiting = _follow_buffer(call, row, waiting, step)
         changed = True
@@ -287,8 +301,8 @@ def _take_step(call: Call, row: RowView, waiting: Waiting, step: int) -> Waiting
     if changed or departed.length[0] > 0:
         recency = Recency(live.stamp, live.base, False)
         _report(bands, slot, row.turn, steps.offset + step, recency, departed, deliveries, call.told)
-    if row.closes:
-        _shorten(bands, row, subscribers.settings, deliveries)
+    if bands.head[slot, SIZE] > row.longest:
+        _shorten(bands, row, subscribers.settings, departed, deliveries)
     if row.chance:
         follow_chance(subscribers, published, slot, step, steps, workspace)
     gate = _move_gate(subscribers, row, workspace.cells, workspace.counts)
@@ -340,15 +354,19 @@ def step(since: Int64s, touched: Grouped, call: Call) -> bool:
 
 
 @kernel
-def _withdraw(subscribers: BandSubscribers, slot: int, workspace: Workspace) -> None:
-    """Empty the row for another k: members depart until it is filled again, and are remembered as delivered."""
-    bands, start = subscribers.bands, subscribers.bands.head[slot, START]
+def _withdraw(
+    subscribers: BandSubscribers, live: Live, slot: int, step: int, steps: Steps, marks: int, workspace: Workspace
+) -> None:
+    """Empty the row: members depart until it is filled again, and what is live and has these marks is remembered."""
+    bands, rules, deliveries = subscribers.bands, subscribers.rules, workspace.deliveries
+    cut = cut_of(rules.window_kind[slot], rules.window_size[slot], steps.now[step], steps.stamps_end[step])
+    ages, start = live.ts if rules.window_kind[slot] == TIME else live.stamp, bands.head[slot, START]
     for at in range(start, start + bands.head[slot, SIZE]):
         depart(bands, at, workspace.departed)
-        if bands.state[at] & MEMBER:
-            remember(workspace.deliveries, subscribers.turn[slot], bands.item[at])
+        if bands.state[at] & marks and ages[bands.item[at] - live.base] > cut:
+            remember(deliveries, subscribers.turn[slot], bands.item[at])
     bands.head[slot, SIZE] = 0
-    subscribers.rules.oldest[slot] = LARGEST
+    rules.oldest[slot] = LARGEST
 
 
 @inlined
@@ -365,12 +383,13 @@ def answer(
     subscribers: BandSubscribers,
     published: Published,
     steps: Steps,
+    marks: int,
     workspace: Workspace,
     told: FoundChanges,
 ) -> int:
-    """The answers of slots that are new or ask for another k, from `slots[done]` on (see `step`).
+    """The answers of slots that are new, ask for another k or are searched anew, from `slots[done]` on (see `step`).
 
-    Returns how many of them are done.
+    What has one of the `marks` was delivered before. Returns how many of them are done.
     """
     questions, rules, bands, settings, turns = subscribers
     live, deliveries = published.live, workspace.deliveries
@@ -381,7 +400,7 @@ def answer(
         n_told = 2 * bands.head[slot, K] + bands.head[slot, SIZE]
         if not _has_room(bands, deliveries, told, slot, n, n_told, workspace.wanted):
             return i
-        _withdraw(subscribers, slot, workspace)
+        _withdraw(subscribers, live, slot, last_step, steps, marks, workspace)
         refill(subscribers, published, slot, last_step, steps, workspace)
         _report(bands, slot, turns[slot], steps.offset, recency, workspace.departed, deliveries, told)
         rules.gate[slot] = _gate(bands, slot, settings.keeps, questions.kinds[slot // BLOCK], rules.limit[slot])

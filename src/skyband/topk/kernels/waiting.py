@@ -11,7 +11,7 @@ from skyband.topk.kernels.band import SIGN, K
 from skyband.topk.kernels.buffer import FoundChanges
 from skyband.topk.kernels.candidate import Grouped
 from skyband.topk.kernels.refill import capacity_of, cut_of
-from skyband.topk.kernels.scan import LARGEST, Live, Published, Steps
+from skyband.topk.kernels.scan import LARGEST, UNBOUNDED, Live, Published, Steps
 from skyband.topk.kernels.score import score_run
 from skyband.topk.kernels.workspace import (
     CHANCE,
@@ -21,8 +21,12 @@ from skyband.topk.kernels.workspace import (
     SEARCH,
     BandSubscribers,
     Leaving,
+    RowSettings,
     Workspace,
 )
+
+# A row that has so many times k entries has more than it needs, whatever a search looks for.
+LONG = 2
 
 
 class Call(NamedTuple):
@@ -43,7 +47,7 @@ class Call(NamedTuple):
 class RowView(NamedTuple):
     """What stays the same of a subscription while it is taken through the steps.
 
-    `recent` and `chance` say where its bound comes from, and `closes` that it is cut once it has grown long.
+    `recent` and `chance` say where its bound comes from. It is cut once it has more entries than `longest`.
     `known_gate` is the gate that the index has for it.
     """
 
@@ -57,7 +61,7 @@ class RowView(NamedTuple):
     capacity: int
     recent: bool
     chance: bool
-    closes: bool
+    longest: int
     known_gate: float
 
 
@@ -73,6 +77,19 @@ class Waiting(NamedTuple):
     leaver: int
     end: int
     gate: float
+
+
+@inlined
+def _longest(settings: RowSettings, k: int, depth: int, window_kind: int) -> int:
+    """How many entries a row that evicts by dominance may have: as many as what a search finds seldom grows to.
+
+    Without a window nothing ends, and nobody waits behind the first k.
+    """
+    if settings.bounded_by != SEARCH:
+        return LARGEST
+    if settings.slack != 0.0:
+        return LONG * k
+    return k if window_kind == UNBOUNDED else max(depth + (k + 1) // 2, LONG * k)
 
 
 @inlined
@@ -92,7 +109,7 @@ def row_of(subscribers: BandSubscribers, slot: int) -> RowView:
         capacity,
         settings.bounded_by == RECENT and sign != 0.0,
         settings.bounded_by == CHANCE and sign != 0.0,
-        settings.bounded_by == SEARCH and sign != 0.0 and capacity == 0,
+        _longest(settings, k, depth, rules.window_kind[slot]) if sign != 0.0 and capacity == 0 else LARGEST,
         rules.gate[slot],
     )
 
