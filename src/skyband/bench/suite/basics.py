@@ -5,6 +5,7 @@ import statistics
 from skyband.bench.choice import ChoicePlan, compare_choices
 from skyband.bench.contest import bytes_each
 from skyband.bench.experiment import AnyExperiment, Experiment, whole
+from skyband.bench.latency import LatencyPlan, latency_rows
 from skyband.bench.parts import PartsScale, readers, structures
 from skyband.bench.row import Row, ns_per_operation, number
 from skyband.bench.scan import Lengths, ScanPlan, compare_lengths, scan_rows
@@ -20,6 +21,7 @@ from skyband.bench.view import (
     each_second,
     given,
     plot,
+    shown,
     whole_number,
 )
 
@@ -50,6 +52,14 @@ def _us_each(row: Row) -> float:
 
 def _granularity_line(row: Row) -> str:
     return f"{row['parameters']['label']}, by {row['parameters']['granularity']}"
+
+
+def _call_line(row: Row) -> str:
+    return f"{row['parameters']['label']}, {row['algorithm']}"
+
+
+def _is_one_publication(row: Row) -> bool:
+    return bool(row["parameters"].get("operation") == "publish" and row["parameters"]["n_rows"] == 1)
 
 
 def _structure_line(row: Row) -> str:
@@ -121,6 +131,40 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
                 _us_each,
                 "µs a publication",
                 series=lambda row: f"{row['parameters']['label']}, {row['algorithm']}",
+            ),
+        ),
+    ),
+    Experiment(
+        name="latency",
+        summary="One row, ten or a hundred at a time: as rows of Python and as tables, beside the kernels alone.",
+        scales={
+            "toy": LatencyPlan((20, 40), (1, 3), 30, 200, 5, 1e9),
+            "small": LatencyPlan((10_000, 100_000), (1, 10, 100), 10_000, 0, 300, 300.0),
+            "full": LatencyPlan((10_000, 100_000, 1_000_000), (1, 10, 100), 40_000, 0, 1000, 3000.0),
+        },
+        sweep=whole,
+        measure=latency_rows,
+        columns=(
+            given("case", "label"),
+            SUBSCRIPTIONS,
+            given("operation"),
+            given("rows", "n_rows"),
+            algorithm("given as"),
+            shown("p50 µs", "p50_us"),
+            shown("p99 µs", "p99_us"),
+            shown("p50 over the kernels, µs", "over_us"),
+            RATIO,
+            shown("rows answered", "answers"),
+        ),
+        plots=(
+            plot(
+                "one",
+                "One publication",
+                "n_subscriptions",
+                "p50_us",
+                "µs",
+                series=_call_line,
+                of=_is_one_publication,
             ),
         ),
     ),
