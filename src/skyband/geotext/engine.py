@@ -120,7 +120,8 @@ class Geotext(MessageEngine, Banded[Subscriptions, Publications]):
         self._index.add(slots, self._question_store.questions, self._question_store.rules.gate[slots])
 
     def _widen(self, n_codes: int) -> None:
-        self._workspace = self._workspace._replace(said=grown(self._workspace.said, n_codes))
+        if n_codes > len(self._workspace.said):
+            self._workspace = self._workspace._replace(said=grown(self._workspace.said, n_codes))
 
     def _make_searched(self) -> TermStore:
         return TermStore(self.settings.bounds.flat)

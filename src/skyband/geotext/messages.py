@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from skyband.geotext.kernels.signature import sign
 from skyband.geotext.rows import Publications, Subscriptions
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.ragged import offsets_of, places_of
@@ -20,11 +21,8 @@ from skyband.topk.vocabulary import Vocabulary
 
 def signatures(codes: Int64s, offsets: Int64s) -> Int64s:
     """For each list of term codes a word with a bit for each of them: lists with no common bit share no term."""
-    bits = np.left_shift(np.int64(1), (codes * 2654435761 >> 7) % 63)
-    words = np.zeros(len(offsets) - 1, np.int64)
-    filled = np.flatnonzero(np.diff(offsets))
-    if len(filled):
-        words[filled] = np.bitwise_or.reduceat(bits, offsets[filled])
+    words = np.empty(len(offsets) - 1, np.int64)
+    sign(codes, offsets, words)
     return words
 
 
@@ -48,6 +46,8 @@ class MessageEngine(Continuous[Subscriptions, Publications]):
         return self.settings.bounds.is_geographic
 
     def _opened(self) -> Store:
+        if self._store is not None:
+            return self._store
         store = super()._opened()
         if self._is_on_earth:
             store.put_on_sphere(on_earth)

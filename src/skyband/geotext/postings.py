@@ -6,8 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband.geotext.kernels.posting import (
+    ALPHA,
     BLOCK,
     GATE,
+    LENGTH,
     N_CLASSES,
     N_HOLDER,
     N_KEYWORD,
@@ -17,11 +19,15 @@ from skyband.geotext.kernels.posting import (
     OWNER,
     PLACE,
     START,
+    TERM,
+    WEIGHT,
     N,
     PostedSubscriptions,
     PostingLists,
     Postings,
     Space,
+    X,
+    Y,
     check_postings,
     post,
     rearrange,
@@ -41,6 +47,7 @@ from skyband.geotext.kernels.posting_search import (
     read_all,
 )
 from skyband.kernels.array import Float32s, Floats, Int64s
+from skyband.kernels.count import count_up
 from skyband.kernels.growth import BY_A_QUARTER, grown, grown_all, resized, resized_all
 from skyband.kernels.order import order_by
 from skyband.kernels.ragged import offsets_of, owners_of, places_of, starts_of
@@ -153,10 +160,10 @@ class PostingIndex:
         at = places_of(questions.term_start[slots], counts)
         terms, weights, row = questions.terms[at], questions.term_weights[at], owners_of(counts)
         self._know(int(terms.max(initial=-1)) + 1)
-        np.add.at(self._seen, terms, 1)
+        count_up(self._seen, terms)
         order = np.lexsort((-terms, self._seen[terms], row))
         own = np.empty(total, np.int64)
-        own[order] = self._n_keywords + np.arange(total)
+        own[order] = np.arange(self._n_keywords, self._n_keywords + total)
         terms, weights = terms[order], weights[order]
         sums = np.cumsum((weights * weights)[::-1])[::-1]
         after = np.append(sums, 0.0)[offsets[1:]]
@@ -164,13 +171,17 @@ class PostingIndex:
         lost = sums.max(initial=0.0) * int(counts.max(initial=0)) * np.finfo(np.float64).eps
         rest = np.sqrt(np.maximum(sums - np.repeat(after, counts), 0.0) + lost) + 1e-6
         into = slice(self._n_keywords, self._n_keywords + total)
-        self._index.keywords[into] = np.stack([terms, np.repeat(slots, counts), np.full(total, -1), own], axis=1)
-        self._index.weights[into] = np.stack([weights, rest], axis=1)
+        keywords, its_weights, holders = self._index.keywords[into], self._index.weights[into], self._index.holders
+        keywords[:, TERM], keywords[:, OWNER], keywords[:, PLACE] = terms, np.repeat(slots, counts), -1
+        keywords[:, OWN] = own
+        its_weights[:, WEIGHT], its_weights[:, LENGTH] = weights, rest
         self._index.texts[into] = weights * np.repeat(1.0 - questions.alpha[slots], counts)
         block, i = slots // SLOTS_IN_BLOCK, slots % SLOTS_IN_BLOCK
         x, y = questions.centre[block, 0, i], questions.centre[block, 1, i]
         start = self._n_keywords + offsets[:-1]
-        self._index.holders[slots] = np.stack([x, y, questions.alpha[slots], gates, start, counts], axis=1)
+        columns = ((X, x), (Y, y), (ALPHA, questions.alpha[slots]), (GATE, gates), (START, start), (N, counts))
+        for column, values in columns:
+            holders[slots, column] = values
         self._n_keywords += total
         self._n_used += total
 
@@ -261,6 +272,8 @@ class PostingIndex:
         for _ in pauses(go_on, lambda: (done,), DOUBLINGS):
             into = larger(into)
         into.counts[0] += int(self._counts[VERIFIED]) - n_verified
+        if hi - lo == 1:
+            return into
         found = slice(n_before, int(into.length[0]))
         order = order_by(into.publication[found])
         for array in (into.slot, into.publication, into.directed):
@@ -271,15 +284,16 @@ class PostingIndex:
         """The messages lo to hi, and their terms in order."""
         n, n_terms = hi - lo, contents.term_count[lo:hi]
         first = int(contents.term_start[lo]) if n else 0
-        terms = contents.terms[first : first + int(n_terms.sum())]
-        self._know(int(terms.max(initial=-1)) + 1)
-        np.add.at(self._seen, terms, 1)
+        last = int(contents.term_start[hi - 1] + n_terms[-1]) if n else 0
+        terms = contents.terms[first:last]
         order = order_by(terms)
+        self._know(int(terms[order[-1]]) + 1 if len(order) else 0)
+        count_up(self._seen, terms)
         batch = MessageBatch(
             messages=np.empty((n, 4), np.float32),
             bits=np.empty((n, 2), np.int64),
             places=first + order,
-            of=owners_of(n_terms)[order],
+            of=owners_of(n_terms)[order] if n > 1 else np.zeros(len(order), np.int64),
             said=np.empty((5, len(terms)), np.float32),
             offered=np.empty(len(terms), np.float32),
         )

@@ -1,4 +1,4 @@
-"""A stable order of numbers that are not negative, by counting digits from the lowest up."""
+"""A stable order of numbers that are not negative: few are inserted, more are counted by digits from the lowest up."""
 
 import numpy as np
 
@@ -7,6 +7,8 @@ from skyband.kernels.compile import kernel
 
 BITS = 11
 DIGITS = 1 << BITS
+# So few keys are inserted one by one.
+FEW = 96
 
 
 @kernel
@@ -28,14 +30,24 @@ def _sort_digit(
         starts[digit] += 1
 
 
+@kernel
+def _order_few(keys: Int64s, order: Int64s) -> None:
+    for i in range(len(keys)):
+        at = i
+        while at > 0 and keys[order[at - 1]] > keys[i]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = i
+
+
 def is_ascending(keys: Int64s) -> bool:
     """Whether no key is less than the one before it."""
-    return bool((keys[1:] >= keys[:-1]).all())
+    return len(keys) < 2 or bool((keys[1:] >= keys[:-1]).all())
 
 
 def is_strictly_ascending(keys: Int64s) -> bool:
     """Whether every key is larger than the one before it."""
-    return bool((keys[1:] > keys[:-1]).all())
+    return len(keys) < 2 or bool((keys[1:] > keys[:-1]).all())
 
 
 def order_by(keys: Int64s) -> Int64s:
@@ -43,6 +55,10 @@ def order_by(keys: Int64s) -> Int64s:
 
     A pass for each 11 bits of the largest key: about a tenth of the time of numpy's stable sort for a million.
     """
+    if len(keys) <= FEW:
+        few = np.empty(len(keys), np.int64)
+        _order_few(keys, few)
+        return few
     order = np.arange(len(keys), dtype=np.int64)
     if is_ascending(keys):
         return order

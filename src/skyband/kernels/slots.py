@@ -4,12 +4,23 @@ A block holds slots of one kind only, so that a loop over a block runs one score
 Invariants: each slot is either in use or on the free list of its block's kind, never both; blocks are never given up.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from skyband.kernels.array import Bools, Int8s, Int64s
 from skyband.kernels.growth import resized
 
 BLOCK = 256
+
+
+def each_kind(kinds: Int8s) -> Iterator[tuple[int, Int64s | slice]]:
+    """The kinds there are in ascending order, and where each of them is."""
+    if len(kinds) == 1:
+        yield int(kinds[0]), slice(None)
+        return
+    for kind in np.unique(kinds).tolist():
+        yield kind, np.flatnonzero(kinds == kind)
 
 
 class Slots:
@@ -36,9 +47,8 @@ class Slots:
     def take(self, kinds: Int8s) -> Int64s:
         """One slot for each wanted kind; the lowest free ones first."""
         slots = np.empty(len(kinds), np.int64)
-        for kind in np.unique(kinds):
-            wanted = np.flatnonzero(kinds == kind)
-            slots[wanted] = self._take_kind(int(kind), len(wanted))
+        for kind, wanted in each_kind(kinds):
+            slots[wanted] = self._take_kind(kind, len(slots[wanted]))
         self._used[slots] = True
         return slots
 
@@ -57,8 +67,9 @@ class Slots:
         """Take slots back."""
         self._used[slots] = False
         kinds = self.kinds[slots // BLOCK]
-        for kind in np.unique(kinds):
-            self._free[int(kind)] = np.sort(np.concatenate([self._free[int(kind)], slots[kinds == kind]]))
+        for kind, some in each_kind(kinds):
+            free, given = self._free[kind], np.sort(slots[some])
+            self._free[kind] = np.insert(free, np.searchsorted(free, given), given)
 
     def check(self) -> None:
         """Assert the invariants."""

@@ -16,11 +16,11 @@ from skyband.kernels.ragged import offsets_of, owners_of, places_of
 from skyband.kernels.room import DOUBLINGS, stops
 from skyband.ranked.anchor import Anchors
 from skyband.ranked.kernels.fitting import FLAT, SUM, Rule
-from skyband.ranked.kernels.interval_scan import BestSlots, Events, make_found
+from skyband.ranked.kernels.interval_scan import BestSlots, Events, make_found, most_asked
 from skyband.ranked.kernels.keys import full_scores
 from skyband.ranked.kernels.parts import Parts, rounded_down, rounded_up
 from skyband.ranked.kernels.ranking import Owners, RankingSearch, SearchScratch, match_events
-from skyband.ranked.kernels.streams import Streams
+from skyband.ranked.kernels.streams import make_streams
 from skyband.ranked.kernels.tiers import BLOCK, N_BLOCKS, TierBounds, match_in_tiers
 from skyband.ranked.layers import Kind, LayeredIndex
 from skyband.ranked.pool import OwnerPool, PoolRows
@@ -72,6 +72,7 @@ class Matcher:
         self._seen = np.zeros(0, np.int64)
         self._stamp = 1
         self._room = 0
+        self._streams = make_streams(0, 0)
 
     @property
     def parts(self) -> Parts:
@@ -156,18 +157,17 @@ class Matcher:
 
         Events are looked at in the order of their first values, which is faster, unless told not to `sort`.
         """
-        always = np.zeros((len(events.k), 1))
-        events = Events(np.hstack([events.low, always]), np.hstack([events.high, always]), events.k)
+        n, are_points, low = len(events.k), events.low is events.high, _with_always(events.low)
+        events = Events(low, low if are_points else _with_always(events.high), events.k)
         # An interval event may meet intervals that have nothing in common, which not every index has in order.
-        intervals = not self._rule.inside and bool((events.low < events.high).any())
+        intervals = not (self._rule.inside or are_points) and bool((events.low < events.high).any())
         found = make_found(events.k)
-        n = len(events.k)
-        order = np.argsort(events.low[:, 0]) if sort else np.arange(n)
+        order = np.argsort(events.low[:, 0]) if sort and n > 1 else np.arange(n)
         self._seen = grown(self._seen, len(self.label))
         if self._tiers:
             self._match_in_tiers(self._tiers, events, order, found)
             return found
-        heap, stamp = make_heap(int(events.k.max(initial=0))), self._stamp
+        heap, stamp = make_heap(most_asked(events)), self._stamp
         self._stamp += 2 * n
         self._match(events, order, stamp, intervals, heap, found)
         if self._n_budgets:
@@ -191,7 +191,7 @@ class Matcher:
         first, last = (events.high, events.low) if self._rule.inside else (events.low, events.high)
         scratch = np.zeros(N_BLOCKS, np.float32), np.zeros(BLOCK, np.float32)
         bounds = TierBounds(*scratch, rounded_down(first), rounded_up(last))
-        search = self._search(False, make_heap(int(events.k.max(initial=0))))
+        search = self._search(False, make_heap(most_asked(events)))
         match_in_tiers(index.tiers, search, events, order, bounds, found)
         if self._n_budgets:
             match_in_tiers(index.tiers, search, events, order[:0], bounds, found)
@@ -201,14 +201,10 @@ class Matcher:
         pool, parts, n_dims = self.pool, self.parts, self.layers.n_dims
         layers, width = self.layers.view(parts, intervals, self._room)
         counts = (pool.span, pool.needed, pool.budget, self.layers.size)
-        streams = Streams(
-            np.zeros((n_dims, width), np.int64),
-            np.zeros(n_dims, np.int64),
-            np.zeros(n_dims, np.int64),
-            np.zeros(n_dims),
-            np.zeros(n_dims, np.int64),
-            np.zeros(2, np.int64),
-        )
+        streams = self._streams
+        if streams.cursor.shape != (n_dims, width):
+            streams = self._streams = make_streams(n_dims, width)
+        streams.work[:] = 0
         all_parts = self._rule.exact and not self._anchored
         verify = self._anchored and self._most > 1
         asked = Owners(
@@ -255,6 +251,14 @@ def chosen_access(access: Access, rule: Rule, dims: int) -> Access:
     if dims == 1:
         return "threshold"
     return "tiers" if rule.combination == SUM and dims <= MOST_DIMS else "total"
+
+
+def _with_always(values: Floats) -> Floats:
+    """Values of events, with one more dimension, that every event has."""
+    n, dims = values.shape
+    widened = np.zeros((n, dims + 1))
+    widened[:, :dims] = values
+    return widened
 
 
 def _is_even(weight: Floats) -> bool:

@@ -74,6 +74,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._change_log = ChangeLog(self._rows, room=1 << 14, earlier=EarlierDeliveries())
         self._index: Index | None = None
         self._found = make_candidates(initial(1 << 12))
+        self._due_slots = NOTHING
+        self._most_kept = 1
         self._ranks: dict[int, int] = {}
         none = Odds(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, N_SHARES)
         self._row_settings = RowSettings(
@@ -141,19 +143,25 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         slots = self._rows.add(rows.ids, new.kinds, rows.k, signs(rows, new.kinds))
         self._question_store.write(rows, new, slots)
         n_slots = self._roster.slots.n_slots
+        if n_slots > min(len(self._row_settings.watch), len(self._workspace.cells.inner)):
+            self._grow(n_slots)
+        self._set_row_settings(rows.k, slots)
+        cells = self._workspace.cells
+        cells.inner[slots], cells.outer[slots] = np.inf, -np.inf
+        return slots
+
+    def _grow(self, n_slots: int) -> None:
+        """Settings and cells for so many slots."""
         depth, watch = grown(self._row_settings.depth, n_slots), grown(self._row_settings.watch, n_slots)
         watch[len(self._row_settings.watch) :] = LARGEST
         self._row_settings = self._row_settings._replace(depth=depth, watch=watch)
-        self._set_row_settings(rows.k, slots)
         cells = self._workspace.cells
         inner, outer = grown(cells.inner, n_slots), grown(cells.outer, n_slots)
-        inner[slots], outer[slots] = np.inf, -np.inf
         self._workspace = self._workspace._replace(cells=cells._replace(inner=inner, outer=outer))
-        return slots
 
     def _set_row_settings(self, ks: Int64s, slots: Int64s) -> None:
         """What the policy has for each k."""
-        self._row_settings.depth[slots] = self._depths(ks, slots)
+        self._set_depths(ks, slots)
         self._row_settings.watch[slots] = LARGEST
         if isinstance(self.policy, Pa):
             self._write_odds(self.policy, ks, slots)
@@ -165,6 +173,12 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         if self.policy.bounded_by != SEARCH or self.policy.slack:
             return depths
         return np.where(self._question_store.rules.window_kind[slots] == UNBOUNDED, ks, depths)
+
+    def _set_depths(self, ks: Int64s, slots: Int64s) -> None:
+        """For how many publications rows are searched for."""
+        depths = self._depths(ks, slots)
+        self._row_settings.depth[slots] = depths
+        self._most_kept = max(self._most_kept, int(depths.max(initial=1)), int(ks.max(initial=1)))
 
     def _write_odds(self, policy: Pa, ks: Int64s, slots: Int64s) -> None:
         odds, n_slots = self._row_settings.odds, self._roster.slots.n_slots
@@ -183,15 +197,19 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         """Working space for a call."""
         workspace, store = self._workspace, self._opened()
         n_live = store.tail - store.head
-        depth = min(int(self._row_settings.depth.max(initial=1)), n_live)
-        most = max(depth, min(int(self._rows.bands.head[:, K].max(initial=1)), n_live)) + 1
+        most = min(self._most_kept, n_live) + 1
         n = max(n_live, n_candidates) + 1
+        space, before = self._searched.space, workspace.space
+        is_same_space = space[0] is before[0] and space[1] is before[1]
+        is_long = n <= min(len(workspace.run), len(workspace.publication)) and n_touched <= len(workspace.moved)
+        if is_same_space and is_long and most <= len(workspace.heap.keys):
+            return
         self._workspace = workspace._replace(
             run=grown(workspace.run, n),
             publication=grown(workspace.publication, n),
             directed=grown(workspace.directed, n),
             heap=workspace.heap if most <= len(workspace.heap.keys) else make_heap(2 * most),
-            space=self._searched.space,
+            space=space,
             moved=grown(workspace.moved, n_touched),
         )
 
@@ -212,7 +230,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     @property
     def _first_number(self) -> int:
         """The number of the first publication that the store still holds."""
-        return self._opened().base + self._opened().head
+        store = self._opened()
+        return store.base + store.head
 
     def _answer(self, slots: Int64s) -> None:
         self._fill(slots, self._one_step(), MEMBER)
@@ -296,6 +315,9 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             return
         published, leaving = self._opened().published, self._leaving(steps)
         touched = self._touched(steps, leaving)
+        if not len(touched.slots):
+            self._count_work()
+            return
         n_candidates = len(leaving.indices) + int(steps.end[-1]) - steps.first
         self._fit_workspace(len(touched.slots), n_candidates)
         since = np.zeros(2, np.int64)
@@ -332,16 +354,24 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             found = index.route(contents, lo, hi, found)
         self._found = found
         n = int(found.length[0])
-        found.publication[n_arrivals:n] = -1 - found.publication[n_arrivals:n]
-        due = np.empty(self._roster.slots.n_slots, np.int64)
-        due = due[: find_due(self._subscribers, steps, due)]
+        if n > n_arrivals:
+            found.publication[n_arrivals:n] = -1 - found.publication[n_arrivals:n]
+        due = self._due(steps)
         order = order_by(found.slot[:n])
         room = n + len(due)
         into = Grouped(np.empty(room, np.int64), np.empty(room + 1, np.int64), np.empty(n, np.int64), np.empty(n))
         n_touched = group(found, order, due, into)
         self._counters["scored"] += int(found.counts[0])
         found.counts[0] = 0
-        return into._replace(slots=into.slots[:n_touched], start=into.start[: n_touched + 1])
+        return Grouped(into.slots[:n_touched], into.start[: n_touched + 1], into.publication, into.directed)
+
+    def _due(self, steps: Steps) -> Int64s:
+        """The slots that have an entry which is over by the last step, in ascending order."""
+        settings = self._row_settings
+        self._due_slots = grown(self._due_slots, self._roster.slots.n_slots)
+        n_recent = settings.n_recent if settings.bounded_by == RECENT else -1
+        n = find_due(self._question_store.rules, settings.watch, n_recent, steps, self._due_slots)
+        return self._due_slots[:n]
 
     def _leaving(self, steps: Steps) -> Leaving:
         """What leaves the shared buffer of the most recent publications in these steps."""
@@ -362,21 +392,25 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _adjust(self) -> None:
         """Let the index know whose gates have moved."""
         n = int(self._workspace.n_moved[0])
+        if not n:
+            return
         slots = self._workspace.moved[:n]
         self._opened_index().adjust(slots, self._question_store.rules.gate[slots])
         self._workspace.n_moved[0] = 0
 
     def _count_work(self) -> None:
-        counts = self._workspace.counts
-        for name, n in zip(COUNTS, counts[: len(COUNTS)], strict=True):
-            self._counters[name] += int(n)
+        counts, counters = self._workspace.counts, self._counters
+        for name, n in zip(COUNTS, counts.tolist(), strict=False):
+            counters[name] += n
         counts[:] = 0
         searches = self._searched.counts
-        self._n_searched += self._searched.n_searched
-        self._counters["scored"] += int(searches[SEARCH_SCORED])
-        self._n_searches += int(searches[CALLS])
-        searches[:] = 0
-        self._follow_price()
+        n_searches = int(searches[CALLS])
+        if n_searches:
+            self._n_searched += self._searched.n_searched
+            counters["scored"] += int(searches[SEARCH_SCORED])
+            self._n_searches += n_searches
+            searches[:] = 0
+            self._follow_price()
 
     def _follow_price(self) -> None:
         """Search for another number from now on, if what a search costs has changed."""
@@ -384,7 +418,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         if self.policy.priced and not self._priced_at / DRIFT < price < self._priced_at * DRIFT:
             slots = np.flatnonzero(self._roster.slots.used)
             self._priced_at = price
-            self._row_settings.depth[slots] = self._depths(self._rows.ks(slots), slots)
+            self._set_depths(self._rows.ks(slots), slots)
 
     @property
     def _keeps_rows(self) -> bool:
@@ -418,7 +452,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._rows.load(slots, ends, entries)
         (searches,) = tables["searches"].to_pylist()
         self._n_searches, self._n_searched, self._priced_at = (searches[name] for name in ("n", "cost", "priced_at"))
-        self._row_settings.depth[slots] = self._depths(self._rows.ks(slots), slots)
+        self._set_depths(self._rows.ks(slots), slots)
         resume(slots, self._subscribers, self._opened().live)
         self._enter(slots)
 

@@ -79,8 +79,10 @@ class BandRows:
         """Slots with empty rows for new subscriptions."""
         slots = self.roster.enlist(ids, kinds)
         n_slots = self.roster.slots.n_slots
-        head, gauge = grown(self.bands.head, n_slots), grown(self.bands.gauge, n_slots)
-        self.bands = self.bands._replace(head=head, gauge=gauge)
+        head, gauge = self.bands.head, self.bands.gauge
+        if n_slots > len(head):
+            head, gauge = grown(head, n_slots), grown(gauge, n_slots)
+            self.bands = self.bands._replace(head=head, gauge=gauge)
         head[slots, K], head[slots, BOUND_ITEM] = ks, -1
         gauge[slots, SIGN], gauge[slots, BOUND] = signs, np.inf
         return slots

@@ -87,15 +87,19 @@ class QuestionStore:
         self._write_questions(new, slots)
 
     def _write_rules(self, windows: Windows, slots: Int64s, limits: Floats) -> None:
+        if self.roster.slots.n_slots > len(self.rules.gate):
+            self._grow_rules()
+        self.rules.limit[slots] = limits
+        self.rules.window_kind[slots] = windows.kind
+        self.rules.window_size[slots] = np.minimum(windows.size, WIDEST)
+
+    def _grow_rules(self) -> None:
         have, slots_now = len(self.rules.gate), self.roster.slots
         due = grown(self.rules.due, slots_now.n_blocks)
         self.rules = grown_all(self.rules, slots_now.n_slots, Rules._fields[:-1])._replace(due=due)
         self.rules.gate[have:] = -np.inf
         self.rules.oldest[have:] = LARGEST
         self.rules.due[have // BLOCK :] = LARGEST
-        self.rules.limit[slots] = limits
-        self.rules.window_kind[slots] = windows.kind
-        self.rules.window_size[slots] = np.minimum(windows.size, WIDEST)
 
     def _write_questions(self, new: NewQuestions, slots: Int64s) -> None:
         into = self._reserve_questions(new)
@@ -122,6 +126,8 @@ class QuestionStore:
         if not len(before.kinds):
             before = _no_questions(new.points.shape[1], new.weights.shape[1])
         n_terms = self._n_terms + len(new.terms)
+        if before.kinds is slots.kinds and n_terms <= len(before.terms) and new.sphere is None:
+            return before
         by_slot = ("norm", "alpha", "signature", "term_start", "term_count")
         sphere = before.sphere
         if new.sphere is not None and not len(sphere):

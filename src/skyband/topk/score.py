@@ -263,6 +263,13 @@ class Geodesic(Form):
 FORMS: dict[Score, Form] = {form.score: form for form in (Euclidean(), Chebyshev(), Sum(), Cosine(), Geodesic())}
 
 
+def by_kind(test: Callable[[Form], bool]) -> Bools:
+    """For each kind of score whether its form passes a test; kinds that have no form do not."""
+    passed = np.zeros(len(compiled.WAYS), np.bool_)
+    passed[scores(test)] = True
+    return passed
+
+
 def scores(test: Callable[[Form], bool]) -> list[Score]:
     """The scores whose form passes a test."""
     return [score for score, form in FORMS.items() if test(form)]

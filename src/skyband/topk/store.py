@@ -227,7 +227,7 @@ class Store:
             return
         self._reserve(n, len(rows.terms))
         index = np.arange(self.tail, self.tail + n, dtype=np.int64)
-        self.stamp[index] = 0
+        self.stamp[self.tail : self.tail + n] = 0
         if retracted is None:
             self.ids.add(rows.ids, index)
         else:
@@ -235,23 +235,23 @@ class Store:
             self.stamp[index[retracted]] = -RETRACTED
             gone = rows.ids.filter(pa.array(retracted)).to_pylist()
             self._retracted |= zip((index[retracted] + self.base).tolist(), gone, strict=True)
-        self.ts[index] = rows.ts
-        self._write(rows, index)
+        self._write(rows, slice(self.tail, self.tail + n))
         self.tail += n
         self._date(rows, index + self.base)
 
-    def _write(self, rows: Arrivals, index: Int64s) -> None:
-        into = self.contents
-        into.point[:, index[0] : index[-1] + 1] = rows.points.T
+    def _write(self, rows: Arrivals, index: slice) -> None:
+        into, start, end = self.contents, self._n_terms, self._n_terms + len(rows.terms)
+        self.ts[index] = rows.ts
+        into.point[:, index] = rows.points.T
         if self._to_sphere is not None:
-            into.sphere[:, index[0] : index[-1] + 1] = self._to_sphere(rows.points)
+            into.sphere[:, index] = self._to_sphere(rows.points)
         into.norm[index] = rows.norms
         into.signature[index] = rows.signatures
-        into.term_start[index] = self._n_terms + rows.offsets[:-1]
-        into.term_count[index] = np.diff(rows.offsets)
-        end = self._n_terms + len(rows.terms)
-        into.terms[self._n_terms : end] = rows.terms
-        into.term_weights[self._n_terms : end] = rows.weights
+        into.term_start[index] = start + rows.offsets[:-1]
+        into.term_count[index] = rows.offsets[1:] - rows.offsets[:-1]
+        if end > start:
+            into.terms[start:end] = rows.terms
+            into.term_weights[start:end] = rows.weights
         self._n_terms = end
 
     def _date(self, rows: Arrivals, numbers: Int64s) -> None:
@@ -281,20 +281,32 @@ class Store:
         """Drop what lies outside of the horizon."""
         if horizon.unbounded:
             return
-        young = int(self._among(np.array([now - min(horizon.us, WIDEST)]))[1][0]) if horizon.us else self._last
+        young = self._first_after(now - min(horizon.us, WIDEST)) if horizon.us else self._last
         recent = max(self._first, self._last - horizon.n)
         first = min(young, recent)
         if first > self._first:
             gone = self._timeline[self._first : first]
-            self.ids.remove(gone[~self.is_retracted(gone - self.base)] - self.base)
+            indices = gone - self.base
+            self.ids.remove(indices[~self.is_retracted(indices)] if self._retracted else indices)
             for number in gone.tolist() if self._retracted else ():
                 self._retracted.pop(number, None)
             self._first = first
             self.head = self._next_live()
 
+    def _first_after(self, ts: int) -> int:
+        """The first place in the timeline that is later than this."""
+        if self._first < self._last and self._ts_at(self._first) > ts:
+            return self._first
+        return int(self._among(np.array([ts]))[1][0])
+
     def _next_live(self) -> int:
         """The first index from the head on whose publication has a place, found in steps that double."""
-        lo, n = self.head, 64
+        lo, n, floor = self.head, 64, self.floor
+        # Mostly it is the next one.
+        while lo < min(self.head + 2, self.tail):
+            if int(self.stamp[lo]) & (RETRACTED - 1) >= floor:
+                return lo
+            lo += 1
         while lo < self.tail:
             alive = _places(self.stamp[lo : min(lo + n, self.tail)]) >= self.floor
             if alive.any():

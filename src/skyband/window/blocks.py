@@ -8,6 +8,7 @@ from skyband.kernels.array import Floats, Int8s, Int64s
 from skyband.kernels.growth import blank, grown
 from skyband.kernels.order import order_by
 from skyband.kernels.room import DOUBLINGS, NoProgress, stops
+from skyband.kernels.slots import each_kind
 from skyband.topk.index import larger
 from skyband.topk.kernels.candidate import Candidates
 from skyband.topk.kernels.score import Contents
@@ -231,12 +232,14 @@ class BlockIndex:
 
     def add(self, slots: Int64s, kinds: Int8s, centres: Floats, weights: Floats, norms: Floats, gates: Floats) -> None:
         """Take in new subscriptions."""
-        self._place = grown(self._place, int(slots.max()) + 1)
-        self._kind = grown(self._kind, int(slots.max()) + 1)
+        last = int(slots.max())
+        self._place = grown(self._place, last + 1)
+        self._kind = grown(self._kind, last + 1)
         self._kind[slots] = kinds
-        for kind in np.unique(kinds).tolist():
-            tree = self._trees.setdefault(kind, KindTree(kind, self._dims))
-            some = np.flatnonzero(kinds == kind)
+        for kind, some in each_kind(kinds):
+            if kind not in self._trees:
+                self._trees[kind] = KindTree(kind, self._dims)
+            tree = self._trees[kind]
             seated = tree.add(Sitters(slots[some], centres[some], weights[some], norms[some], gates[some]))
             self._place[seated[:, 0]] = seated[:, 1]
 
@@ -250,9 +253,9 @@ class BlockIndex:
         for tree, some in self._by_kind(slots):
             tree.adjust(self._place[slots[some]], gates[some])
 
-    def _by_kind(self, slots: Int64s) -> list[tuple[KindTree, Int64s]]:
+    def _by_kind(self, slots: Int64s) -> list[tuple[KindTree, Int64s | slice]]:
         if len(self._trees) == 1:
-            return [(tree, np.arange(len(slots), dtype=np.int64)) for tree in self._trees.values()]
+            return [(tree, slice(None)) for tree in self._trees.values()]
         kinds = self._kind[slots]
         return [(tree, np.flatnonzero(kinds == kind)) for kind, tree in self._trees.items()]
 

@@ -15,10 +15,10 @@ from skyband.topk.index import ByKind, PointIndex
 from skyband.topk.kernels.score import Contents
 from skyband.topk.kernels.workspace import Cells
 from skyband.topk.questions import NewQuestions
-from skyband.topk.score import scores
+from skyband.topk.score import by_kind, scores
 from skyband.window.blocks import BlockIndex
 from skyband.window.grid import GridIndex
-from skyband.window.points import Points
+from skyband.window.points import ON_SPHERE, Points
 from skyband.window.rows import Publications, Subscriptions
 from skyband.window.sparse import SparseIndex
 from skyband.window.sphere import OnSphere, on_sphere
@@ -29,6 +29,8 @@ FIT_FROM = 256
 MOST_DENSE = 16
 MOST_CELLS = 1_000_000
 SPHERE_DIMS = 3
+
+BY_CELLS = by_kind(lambda form: form.by_cells)
 
 IndexName = Literal["blocks", "grid"]
 
@@ -101,8 +103,8 @@ class WindowEngine(Points, Banded[Subscriptions, Publications]):
 
     def _count_searches(self, slots: Int64s, each: int) -> None:
         kinds = self._question_store.questions.kinds[slots // BLOCK]
-        self._n_on_sphere += each * int(np.isin(kinds, scores(lambda form: form.on_sphere)).sum())
-        self._n_in_cells += each * int(np.isin(kinds, scores(lambda form: form.by_cells)).sum())
+        self._n_on_sphere += each * int(np.count_nonzero(ON_SPHERE[kinds]))
+        self._n_in_cells += each * int(np.count_nonzero(BY_CELLS[kinds]))
 
     def _choose_cells(self) -> None:
         """Have cells in the space of most subscriptions; what changes it are twice as many of the other sort.

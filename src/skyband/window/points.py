@@ -1,19 +1,28 @@
 """The window family for the skeleton: points, scored by distance, sum or cosine."""
 
+import math
+
 import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.slots import BLOCK
 from skyband.kernels.sphere import unit_vectors
 from skyband.topk.questions import NewQuestions
-from skyband.topk.score import scores
+from skyband.topk.score import by_kind
 from skyband.topk.skeleton import Continuous
 from skyband.topk.store import Arrivals
 from skyband.window.rows import Publications, Subscriptions
 
+ON_SPHERE = by_kind(lambda form: form.on_sphere)
+
 
 def _norms(points: Floats) -> Floats:
     # Added up dimension by dimension, as `skyband.topk.score.norm` does.
+    if len(points) == 1:
+        square = 0.0
+        for x in points[0].tolist():
+            square += x * x
+        return np.array([math.sqrt(square)])
     total = np.zeros(len(points))
     for column in points.T:
         total += column * column
@@ -30,7 +39,7 @@ class Points(Continuous[Subscriptions, Publications]):
     def _questions_of(self, rows: Subscriptions) -> NewQuestions:
         n = len(rows.k)
         nothing = np.zeros(0, np.int64)
-        has_places = bool(np.isin(rows.score, scores(lambda form: form.on_sphere)).any())
+        has_places = bool(ON_SPHERE[rows.score].any())
         if has_places:
             self._opened().put_on_sphere(unit_vectors)
         return NewQuestions(

@@ -70,7 +70,13 @@ class BestSlots(NamedTuple):
 
 def make_found(ks: Int64s) -> BestSlots:
     """Room for so many slots an event."""
-    return BestSlots(starts_of(ks), np.zeros(len(ks), np.int64), np.zeros(ks.sum(), np.int64), np.zeros(ks.sum()))
+    starts, n = (starts_of(ks), ks.sum()) if len(ks) > 1 else (np.zeros(len(ks), np.int64), int(sum(ks)))
+    return BestSlots(starts, np.zeros(len(ks), np.int64), np.zeros(n, np.int64), np.zeros(n))
+
+
+def most_asked(events: Events) -> int:
+    """How many slots an event asks for at most."""
+    return int(events.k[0] if len(events.k) == 1 else events.k.max(initial=0))
 
 
 @kernel

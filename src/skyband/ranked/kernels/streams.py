@@ -6,6 +6,8 @@ use; in the heap no stream comes before its parent at `(i - 1) // 2`, by the ord
 
 from typing import NamedTuple
 
+import numpy as np
+
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.ranked.kernels.fitting import Rule, meets
@@ -25,6 +27,12 @@ class Streams(NamedTuple):
     bound: Floats
     heap: Int64s
     work: Int64s
+
+
+def make_streams(n_dims: int, width: int) -> Streams:
+    """Room for a stream in each dimension, whose cursors are so wide."""
+    cursor, places = np.zeros((n_dims, width), np.int64), np.zeros((3, n_dims), np.int64)
+    return Streams(cursor, places[0], places[1], np.zeros(n_dims), places[2], np.zeros(2, np.int64))
 
 
 @inlined

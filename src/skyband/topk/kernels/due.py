@@ -9,7 +9,7 @@ from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.slots import BLOCK
 from skyband.topk.kernels.band import SIZE, START
 from skyband.topk.kernels.scan import LARGEST, TIME, UNBOUNDED, Live, Rules, Steps
-from skyband.topk.kernels.workspace import RECENT, BandSubscribers
+from skyband.topk.kernels.workspace import BandSubscribers
 
 
 @inlined
@@ -21,14 +21,17 @@ def note_due(rules: Rules, slot: int) -> None:
 
 
 @kernel
-def find_due(subscribers: BandSubscribers, steps: Steps, due: Int64s) -> int:
-    """Write down, in ascending order, the slots that have an entry which is over by the last step; returns how many."""
-    rules, settings = subscribers.rules, subscribers.settings
+def find_due(rules: Rules, watch: Int64s, n_recent: int, steps: Steps, due: Int64s) -> int:
+    """Write down, in ascending order, the slots that have an entry which is over by the last step; returns how many.
+
+    Where rows are bounded by the most recent publications these are `n_recent`, and `watch` says by slot until when a
+    bound holds; elsewhere `n_recent` is less than 0.
+    """
     oldest, window_kinds, window_sizes, dues = rules.oldest, rules.window_kind, rules.window_size, rules.due
-    now, stamps_end, watch = steps.now[-1], steps.stamps_end[-1], settings.watch
-    recent, first_recent = settings.bounded_by == RECENT, steps.stamps_end[-1] - settings.n_recent
+    now, stamps_end = steps.now[-1], steps.stamps_end[-1]
+    recent, first_recent = n_recent >= 0, stamps_end - n_recent
     n = 0
-    for block in range(len(subscribers.questions.kinds)):
+    for block in range(len(dues)):
         if not recent and dues[block, 0] > now and dues[block, 1] >= stamps_end:
             continue
         next_time, next_stamp = LARGEST, LARGEST
