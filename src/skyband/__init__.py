@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from skyband.ranked.engine import RankedEngine
     from skyband.table import Bounds, OnError, Rejected, Window, WindowLike, WordModel, show
     from skyband.table.answer import answer_as
+    from skyband.table.answer_rows import AnswerRows
     from skyband.table.words import Words
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AnswerRows",
     "Bounds",
     "CoverSet",
     "Domain",
@@ -38,6 +40,7 @@ __all__ = [
 
 # Imported when first asked for: `skyband --help` should not wait for numpy and Arrow.
 _HOMES = {
+    "AnswerRows": "skyband.table.answer_rows",
     "Bounds": "skyband.table",
     "CoverSet": "skyband.covering",
     "Domain": "skyband.covering",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import skyband
 from skyband.contract import FAMILIES
 from skyband.contract.family import Family, Parse, ReadFew
+from skyband.kernels.id_list import arrow_ids
 from skyband.table import Settings
 from skyband.table.memory import table_of
 from skyband.table.plain import FEW, Doubtful, few_rows
@@ -61,10 +62,15 @@ PLAIN: dict[tuple[str, str], list[Row]] = {
         {"ts": 1, "object": "a", "x": 0.5, "y": 2},
         {"ts": 1, "object": "b", "x": [0.5, 1.0], "y": 2.5},
     ],
+    ("ranked", "subscriptions"): [
+        {"lo": [0.5, 1], "hi": [1.5, 1.0]},
+        {"lo": [0.5], "hi": [1.5], "weights": [0.0], "budget": 3},
+        {"lo": [-0.0, 2.5], "hi": [0, 1e9], "weights": [-0.0, 2], "dims": None},
+    ],
     ("ranked", "publications"): [{"ts": 1, "point": [0.5, 1.0]}, {"ts": 1, "point": [0.5], "k": 4}],
 }
 COLUMNS = ("id", "ts", "op", "k", "score", "point", "weights", "threshold", "window_us", "window_n", "x", "y")
-MORE = ("terms", "text", "alpha", "object", "upper", "unknown")
+MORE = ("terms", "text", "alpha", "object", "upper", "lo", "hi", "dims", "budget", "unknown")
 
 
 def readers(family: Family, noun: str) -> tuple[Parse, ReadFew]:
@@ -77,6 +83,7 @@ def readers(family: Family, noun: str) -> tuple[Parse, ReadFew]:
 
 def same_values(one: Any, other: Any) -> bool:
     """Whether fields of rows are equal, signs of zeros and types included."""
+    one = arrow_ids(one)
     if isinstance(one, pa.Array):
         return bool(one.type == other.type and one.equals(other))
     if isinstance(one, tuple):

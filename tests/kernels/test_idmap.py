@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.kernels import idmap
+from skyband.kernels import id_list
 from skyband.kernels.idmap import IdMap
 
 INTEGERS = st.one_of(st.integers(-3, 12), st.sampled_from([2**63 - 1, -(2**63)]))
@@ -34,6 +34,22 @@ def test_equals_a_dictionary(kind: pa.DataType, ids: st.SearchStrategy[object], 
         slots = sorted(twin.values())
         names = {slot: id for id, slot in twin.items()}
         assert built.ids(np.array(slots, np.int64)).to_pylist() == [names[slot] for slot in slots]
+
+
+@pytest.mark.parametrize(("kind", "ids"), [(pa.int64(), INTEGERS), (pa.string(), TEXTS)], ids=["integers", "texts"])
+@given(data=st.data())
+def test_unknown_ids_take_fresh_slots(kind: pa.DataType, ids: st.SearchStrategy[object], data: st.DataObject) -> None:
+    built, twin, n_slots = IdMap(), dict[object, int](), 0
+    for batch in data.draw(st.lists(st.lists(ids, max_size=9), max_size=9)):
+        fresh = np.arange(n_slots, n_slots + len(batch))[::-1].copy()
+        n_slots += len(batch)
+        unused = iter(fresh.tolist())
+        wanted = [twin[id] if id in twin else twin.setdefault(id, next(unused)) for id in batch]
+        slots, n_taken = built.take(pa.array(batch, kind), fresh)
+        assert slots.tolist() == wanted
+        assert n_taken == len(batch) - len(list(unused))
+        built.check()
+        assert built.size == len(twin)
 
 
 def test_ids_of_another_type_are_unknown() -> None:
@@ -72,7 +88,7 @@ def test_more_text_than_offsets_of_32_bits_can_tell(monkeypatch: pytest.MonkeyPa
     ids = IdMap()
     ids.add(pa.array(["a", "", "é", "dddd"]), np.arange(4))
     few = ids.ids(np.array([3, 2, 1, 0]))
-    monkeypatch.setattr(idmap, "LARGEST_STRINGS", 3)
+    monkeypatch.setattr(id_list, "LARGEST_STRINGS", 3)
     many = ids.ids(np.array([3, 2, 1, 0]))
     assert few.type == many.type == pa.string()
     assert few.to_pylist() == many.to_pylist() == ["dddd", "é", "", "a"]

@@ -159,7 +159,7 @@ def test_a_batch_uses_up_budgets_as_single_events_do() -> None:
     together, apart = (opened(k=3, access=access)[0] for access in ("threshold", "tiers"))
     for engine in (together, apart):
         engine.subscribe(boxes(30, budget=[i % 4 for i in range(30)]))
-    one_by_one = pa.concat_tables([apart.publish([row]) for row in rows])
+    one_by_one = pa.concat_tables([apart.publish([row]).table() for row in rows])
     same(together.publish(rows), one_by_one)
     served = together.publish(rows)
     assert len(served) == 0, "All that was to be had is used up."

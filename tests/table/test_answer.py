@@ -41,5 +41,5 @@ def test_a_package_that_is_not_installed(package: Any, install: str, monkeypatch
 
 
 def test_what_is_no_answer() -> None:
-    with pytest.raises(ValueError, match=r"^An answer is an Arrow table, not \[\]\.$"):
+    with pytest.raises(ValueError, match=r"^An answer is an Arrow table, or rows of one, not \[\]\.$"):
         skyband.answer_as([], "pylist")

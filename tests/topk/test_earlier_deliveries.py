@@ -54,3 +54,17 @@ def test_sifting_is_due_when_there_is_half_as_much_again() -> None:
     earlier.take(items[:800], items[:800] + 5000)
     assert earlier.is_due
     assert earlier.n_bytes >= 16 * earlier.size
+
+
+@pytest.mark.parametrize("recalls", [False, True])
+def test_noting_what_is_first(recalls: bool) -> None:
+    earlier = EarlierDeliveries()
+    earlier.take(np.array([1, 2]), np.array([5, 5]))
+    if recalls:
+        earlier.recall()
+    turns, items = (np.array([1, 2, 3, 4]), np.array([5, 6, 6, 6])) if recalls else (np.arange(3, 7), np.full(4, 6))
+    first = np.array([True, True, False, True])
+    assert earlier.note(turns, items, first, 3) == (2 if recalls else 3)
+    assert first.tolist() == [not recalls, True, False, True]
+    noted = zip(turns.tolist(), items.tolist(), (True, True, False, True), strict=True)
+    assert pairs(earlier) == {(1, 5), (2, 5), *((turn, item) for turn, item, is_first in noted if is_first)}

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from skyband.kernels.id_list import IdList
 from skyband.topk.vocabulary import Vocabulary
 
 NONE = np.zeros(0, np.int64)
@@ -13,6 +14,20 @@ NONE = np.zeros(0, np.int64)
 
 def _words(*words: str) -> pa.Array:
     return pa.array(words, pa.string())
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_few_words_and_many_have_the_same_codes(few: bool) -> None:
+    random, vocabulary, twin = np.random.default_rng(3), Vocabulary(), Vocabulary()
+    for _ in range(30):
+        words = [f"w{i}" for i in random.integers(0, 20, 9)]
+        codes = vocabulary.take(IdList.of_texts(words) if few else _words(*words))
+        assert codes.tolist() == twin.take(_words(*words)).tolist()
+        assert vocabulary.words(codes).to_pylist() == words
+        gone = np.array(sorted(set(codes.tolist())))[::2]
+        for each in (vocabulary, twin):
+            each.give(gone)
+            each.check()
 
 
 def test_a_word_keeps_its_code_while_it_is_in_use() -> None:

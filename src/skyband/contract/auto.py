@@ -17,6 +17,7 @@ from skyband.contract.engine import Engine, Granularity
 from skyband.contract.family import Parse, ReadFew
 from skyband.contract.registry import AnyEngine, find_engine
 from skyband.kernels.array import Bools
+from skyband.kernels.id_list import AnyIds
 from skyband.table import OnError, Reject, Settings
 from skyband.table.argument import check_integer
 from skyband.table.sieve import Parsed
@@ -163,7 +164,11 @@ class Auto(Engine[Any, Any]):
         """Assert the invariants of every structure."""
         self._engine.check()
 
-    def _registered(self, ids: pa.Array) -> Bools:
+    @property
+    def _takes_id_lists(self) -> bool:
+        return self._engine._takes_id_lists
+
+    def _registered(self, ids: AnyIds) -> Bools:
         return self._engine._registered(ids)
 
     def _parse(self, source: Given, parse: Parse, read: ReadFew | None = None) -> Parsed[Any]:
@@ -172,7 +177,7 @@ class Auto(Engine[Any, Any]):
     def _learn_dims(self, rows: Any) -> None:
         self._engine._learn_dims(rows)
 
-    def _stored(self, ids: pa.Array) -> Bools:
+    def _stored(self, ids: AnyIds) -> Bools:
         return self._engine._stored(ids)
 
     def expect(self, subscriptions: Any) -> None:
@@ -183,26 +188,26 @@ class Auto(Engine[Any, Any]):
         if self.n_subscriptions + len(subscriptions.ids) > most:
             self._go_over()
 
-    def _subscribe(self, rows: Any) -> pa.Table:
+    def _subscribe(self, rows: Any) -> Any:
         self.expect(rows)
         return self._engine._subscribe(rows)
 
-    def _unsubscribe(self, ids: pa.Array) -> pa.Table:
+    def _unsubscribe(self, ids: AnyIds) -> Any:
         return self._engine._unsubscribe(ids)
 
-    def _resize(self, ids: pa.Array, k: int) -> pa.Table:
+    def _resize(self, ids: AnyIds, k: int) -> Any:
         return self._engine._resize(ids, k)
 
-    def _publish(self, rows: Any) -> pa.Table:
+    def _publish(self, rows: Any) -> Any:
         return self._engine._publish(rows)
 
-    def _retract(self, ids: pa.Array) -> pa.Table:
+    def _retract(self, ids: AnyIds) -> Any:
         return self._engine._retract(ids)
 
-    def _advance(self, now: int) -> pa.Table:
+    def _advance(self, now: int) -> Any:
         return self._engine._advance(now)
 
-    def _tally(self, changes: pa.Table) -> dict[str, int]:
+    def _tally(self, changes: Any) -> dict[str, int]:
         return self._engine._tally(changes)
 
     def _top(self, ids: pa.Array | None) -> pa.Table:

@@ -1,9 +1,12 @@
 """The contract: a few verbs, batches in, changes out, time as an argument.
 
 An engine is deterministic, does no I/O of its own accord and owns no threads. Every verb takes anything that
-`skyband.table.read_table` reads, or a batch that was checked before, and answers with an Arrow table. A batch with a
-bad row raises `Rejected` and changes nothing; with `on_error="collect"` the good rows are applied and the bad ones are
-added to `rejects`.
+`skyband.table.read_table` reads, or a batch that was checked before, and answers with rows. A batch with a bad row
+raises `Rejected` and changes nothing; with `on_error="collect"` the good rows are applied and the bad ones are added to
+`rejects`.
+
+Rows and ids of Python are answered with `AnswerRows`, which become an Arrow table when one is needed; tables, frames
+and files are answered with Arrow tables.
 """
 
 import os
@@ -22,16 +25,20 @@ from skyband.contract.checked import Checked, Given
 from skyband.contract.family import FAMILIES, names_where
 from skyband.contract.gates import Gated
 from skyband.contract.handle import show_bytes, show_count, show_window
-from skyband.contract.intake import FARTHEST, Ids
+from skyband.contract.intake import Ids, answer_to_ids, answer_to_rows
 from skyband.contract.rows import Batch
 from skyband.kernels.array import Bools
+from skyband.kernels.id_list import AnyIds, IdList, arrow_ids
 from skyband.table import LARGEST_K, OnError, Settings, shorten
+from skyband.table.answer_rows import AnswerRows, rows_of_answer
 from skyband.table.argument import check_choice, check_folder, check_integer, is_data_frame
-from skyband.table.instant import Instant, one_instant
+from skyband.table.instant import FARTHEST, Instant, one_instant
 
 SubscriptionsT = TypeVar("SubscriptionsT", bound=Batch)
 PublicationsT = TypeVar("PublicationsT", bound=Batch)
 Granularity = Literal["batch", "publication"]
+# An Arrow table, or rows that are used like one.
+Answer = Any
 # What may be taken for a list of batches, and is one.
 _ONE_BATCH = (str, bytes, os.PathLike, Mapping, pa.Table, pa.RecordBatch, Checked)
 
@@ -64,7 +71,7 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         self.granularity = granularity
         self.now: int | None = None
 
-    def subscribe(self, subscriptions: Given) -> pa.Table:
+    def subscribe(self, subscriptions: Given) -> Answer:
         """Register standing questions; answers with their first tops, from what is live now."""
         family = FAMILIES[self.family]
         parsed = self._parse(subscriptions, family.parse_subscriptions, family.read_subscriptions)
@@ -72,18 +79,18 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         self._learn_dims(rows)
         changes = self._tallied(self._subscribe(rows))
         if self._watch is not None:
-            self._watch.touch(rows.ids)
-        return changes
+            self._watch.touch(arrow_ids(rows.ids))
+        return answer_to_rows(subscriptions, changes)
 
-    def unsubscribe(self, ids: Ids) -> pa.Table:
+    def unsubscribe(self, ids: Ids) -> Answer:
         """Withdraw questions; answers with the leaves that empty their tops."""
         given = self._known(ids)
         changes = self._tallied(self._unsubscribe(given))
         if self._watch is not None:
-            self._watch.withdraw(given)
-        return changes
+            self._watch.withdraw(arrow_ids(given))
+        return answer_to_ids(ids, changes)
 
-    def resize(self, ids: Ids, k: int) -> pa.Table:
+    def resize(self, ids: Ids, k: int) -> Answer:
         """Let subscriptions ask for k from now on; answers with what enters and leaves their tops by that.
 
         What is in the top stays delivered; what had left it counts as new if it comes back.
@@ -92,10 +99,10 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         known = self._known(ids)
         changes = self._tallied(self._resize(known, k))
         if self._watch is not None:
-            self._watch.touch(known)
-        return changes
+            self._watch.touch(arrow_ids(known))
+        return answer_to_ids(ids, changes)
 
-    def publish(self, publications: Given) -> pa.Table:
+    def publish(self, publications: Given) -> Answer:
         """Take arrivals, and the expiries they cause; answers with how every top changed."""
         family = FAMILIES[self.family]
         assert family.parse_publications is not None
@@ -103,9 +110,9 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         rows = self._admit(parsed, "publications", self._stored(parsed.rows.ids), "is live already")
         self._learn_dims(rows)
         self._counters["publications"] += len(rows.ids)
-        return self._tallied(self._publish(rows))
+        return answer_to_rows(publications, self._tallied(self._publish(rows)))
 
-    def retract(self, ids: Ids) -> pa.Table:
+    def retract(self, ids: Ids) -> Answer:
         """Withdraw publications before they expire; answers with their leaves, and with what enters in their place.
 
         Lets no time pass. Whoever withdraws cannot know what has expired by now, so ids that no live publication has
@@ -114,12 +121,14 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         if not FAMILIES[self.family].has_retractions:
             raise self._no_retractions()
         given = self._publication_ids(ids)
-        found = pc.unique(given.filter(pa.array(self._stored(given))))
+        stored = self._stored(given)
+        is_plain = isinstance(given, IdList) and bool(stored.all())
+        found = given if is_plain else pc.unique(arrow_ids(given).filter(pa.array(stored)))
         self._counters["retracted"] += len(found)
         self._counters["retracted_late"] += len(given) - len(found)
-        return self._tallied(self._retract(found))
+        return answer_to_ids(ids, self._tallied(self._retract(found)))
 
-    def advance(self, now: Instant) -> pa.Table:
+    def advance(self, now: Instant) -> AnswerRows:
         """Let time pass without a publication; answers with the changes that the expiries cause."""
         now = one_instant(now)
         if abs(now) > FARTHEST:
@@ -127,7 +136,7 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         if self.now is not None and now < self.now:
             raise ValueError(f"Time cannot go back: it is {self.now} already, and {now} was asked for.")
         self.now = now
-        return self._tallied(self._advance(now))
+        return rows_of_answer(self._tallied(self._advance(now)))
 
     def top(self, ids: Ids | None = None) -> pa.Table:
         """The current answers of these subscriptions, or of all in the order they subscribed."""
@@ -141,7 +150,7 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
     def expect(self, subscriptions: SubscriptionsT) -> None:  # an engine that chooses among others may choose now
         """Get ready for subscriptions, as they were parsed, that will come."""
 
-    def run(self, batches: Iterable[Given]) -> Iterator[pa.Table]:
+    def run(self, batches: Iterable[Given]) -> Iterator[Answer]:
         """Publish batches one after another as they come; yields the changes of each before the next is asked for.
 
         >>> import skyband
@@ -198,23 +207,23 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
     def n_subscriptions(self) -> int:
         """How many subscriptions are registered."""
 
-    def _stored(self, ids: pa.Array) -> Bools:
+    def _stored(self, ids: AnyIds) -> Bools:
         """For each id, whether a live publication has it; a family whose ids may recur says no."""
         return np.zeros(len(ids), np.bool_)
 
     @abstractmethod
-    def _subscribe(self, rows: SubscriptionsT) -> pa.Table: ...
+    def _subscribe(self, rows: SubscriptionsT) -> Answer: ...
 
     @abstractmethod
-    def _unsubscribe(self, ids: pa.Array) -> pa.Table: ...
+    def _unsubscribe(self, ids: AnyIds) -> Answer: ...
 
-    def _resize(self, ids: pa.Array, k: int) -> pa.Table:
+    def _resize(self, ids: AnyIds, k: int) -> Answer:
         raise ValueError(f"Subscriptions of the family {self.family} have no k of their own to change.")
 
     @abstractmethod
-    def _publish(self, rows: PublicationsT) -> pa.Table: ...
+    def _publish(self, rows: PublicationsT) -> Answer: ...
 
-    def _retract(self, ids: pa.Array) -> pa.Table:
+    def _retract(self, ids: AnyIds) -> Answer:
         """Withdraw live publications, each once."""
         raise self._no_retractions()
 
@@ -223,10 +232,10 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         return ValueError(f"Publications of the family {self.family} cannot be retracted; those of {with_them} can.")
 
     @abstractmethod
-    def _advance(self, now: int) -> pa.Table: ...
+    def _advance(self, now: int) -> Answer: ...
 
     @abstractmethod
-    def _top(self, ids: pa.Array | None) -> pa.Table: ...
+    def _top(self, ids: AnyIds | None) -> pa.Table: ...
 
     @abstractmethod
     def _save(self) -> dict[str, pa.Table]:
@@ -259,14 +268,16 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         memory = self.memory()
         return facts + ([show_bytes(sum(memory.values()))] if memory else [])
 
-    def _tallied(self, changes: pa.Table) -> pa.Table:
+    def _tallied(self, changes: Answer) -> Answer:
         if len(changes) and "op" in changes.column_names:
             if self._watch is not None:
                 self._watch.touch(changes["subscription"])
-            self._counters.update(self._tally(changes))
+            counters = self._counters
+            for name, n in self._tally(changes).items():
+                counters[name] += n
         return changes
 
-    def _tally(self, changes: pa.Table) -> dict[str, int]:
+    def _tally(self, changes: Answer) -> dict[str, int]:
         """How many changes of each kind there are, and how many deliveries."""
         counted = {found["values"]: found["counts"] for found in pc.value_counts(changes["op"]).to_pylist()}
         return counted | {"delivery": pc.sum(changes["first"]).as_py()}

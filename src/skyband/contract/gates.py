@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.contract.intake import FARTHEST, Ids, Intake
+from skyband.contract.intake import Ids, Intake
 from skyband.contract.tops import Id
 from skyband.table import gate_schema, shorten
-from skyband.table.instant import Instant, one_instant
+from skyband.table.instant import FARTHEST, Instant, one_instant
 
 
 class GateWatch:

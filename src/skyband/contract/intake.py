@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +18,14 @@ from skyband.contract.family import Parse, ReadFew
 from skyband.contract.handle import Handle
 from skyband.contract.rows import take
 from skyband.kernels.array import Bools
+from skyband.kernels.id_list import INTEGERS, TEXTS, AnyIds, IdList, arrow_ids
 from skyband.table import OnError, Parsed, Reject, Rejected, Settings, UnreadableFile, read_table, shorten
+from skyband.table.answer_rows import rows_of_answer, table_of_answer
 from skyband.table.argument import check_choice, is_data_frame, is_integer
 from skyband.table.identity import ids as read_ids
+from skyband.table.instant import FARTHEST
 from skyband.table.memory import table_of
-from skyband.table.plain import Doubtful, few_rows
+from skyband.table.plain import FEW, Doubtful, few_rows, plain_ids
 from skyband.table.sieve import Sieve
 
 Ids = int | str | Sequence[int] | Sequence[str] | Any  # or an Arrow array, which has no types to name
@@ -31,12 +34,19 @@ _ID_COLUMNS = (("id", "ids"), ("object", "objects"))
 
 NOT_HERE = "publish takes no retractions; give the id to the verb retract"
 
-# Times and windows stay below this, so that no difference of two of them leaves 64 bits.
-FARTHEST = 2**61
+# The numbers of few rows.
+_NUMBERS = np.arange(1, FEW + 1)
+# What is given as rows or ids of Python is answered with rows.
+_PLAIN_ROWS, _PLAIN_IDS = (dict, list), (int, str, list)
 
 
 class Intake(Handle, ABC):
-    """Whatever takes subscriptions by their ids: what it knows of their columns, its rejects and its counters."""
+    """Whatever takes subscriptions by their ids: what it knows of their columns, its rejects and its counters.
+
+    One that `takes_id_lists` is given the ids of few plain rows as an `IdList`, and all others as Arrow arrays.
+    """
+
+    takes_id_lists: ClassVar[bool] = False
 
     def __init__(self, settings: Settings | None = None, *, on_error: OnError = "raise") -> None:
         check_choice("on_error", on_error, OnError)
@@ -54,7 +64,7 @@ class Intake(Handle, ABC):
         return dict(sorted(self._counters.items()))
 
     @abstractmethod
-    def _registered(self, ids: pa.Array) -> Bools:
+    def _registered(self, ids: AnyIds) -> Bools:
         """For each id, whether a subscription has it."""
 
     def _id_type(self, column: str) -> pa.DataType:
@@ -70,13 +80,33 @@ class Intake(Handle, ABC):
             return source.parsed_for(parse, self.settings)
         few = few_rows(source) if read is not None else None
         if few is not None and read is not None:
-            with suppress(Doubtful):
-                return Parsed(read(few, self.settings), np.arange(1, len(few) + 1), [])
+            try:
+                return Parsed(self._with_ids(read(few, self.settings)), _NUMBERS[: len(few)], [])
+            except Doubtful:
+                pass
         reading = read_table(source)
         return numbered(reading, parse(reading.table, self.settings))
 
+    def _with_ids(self, rows: Any) -> Any:
+        """Few plain rows with their ids in the form that is taken here."""
+        if self._takes_id_lists:
+            return rows
+        columns = (name for _, name in _ID_COLUMNS if name in rows._fields)
+        # Words are ids as well.
+        names = [*columns, *(name for name in ("terms",) if name in rows._fields)]
+        return rows._replace(**{name: arrow_ids(getattr(rows, name)) for name in names})
+
+    @property
+    def _takes_id_lists(self) -> bool:
+        return self.takes_id_lists
+
     def _admit(self, parsed: Parsed[Any], what: str, taken: Bools, why: str) -> Any:
         ids = parsed.rows.ids
+        if isinstance(ids, IdList) and True not in taken.tolist():
+            # All else that may be wrong with them would have been doubtful.
+            self._same_type(f"{what} id", ids.type)
+            self._id_types[f"{what} id"] = ids.type
+            return parsed.rows
         rejects = list(parsed.rejects)
         rejects += [Reject(int(row), "op", shorten("retract"), NOT_HERE) for row in parsed.left_out]
         rejects += self._refuse(parsed, "id", ids, taken, why)
@@ -91,15 +121,14 @@ class Intake(Handle, ABC):
         self._handle(rejects, what)
         kept = np.flatnonzero(~bad)
         for column, name in columns if len(kept) else ():
-            self._id_types[f"{what} {column}"] = getattr(parsed.rows, name).type
+            self._id_types[f"{what} {column}"] = INTEGERS if getattr(parsed.rows, name).type == INTEGERS else TEXTS
         return parsed.rows if len(kept) == len(ids) else take(parsed.rows, kept)
 
     @staticmethod
     def _refuse(parsed: Parsed[Any], column: str, values: Any, bad: Bools, why: str) -> list[Reject]:
-        def plain(i: int) -> Any:
-            return values[i].as_py() if isinstance(values, pa.Array) else int(values[i])
-
-        return [Reject(int(parsed.kept[i]), column, shorten(plain(i)), why) for i in np.flatnonzero(bad).tolist()]
+        at = np.flatnonzero(bad).tolist()
+        plain = arrow_ids(values).to_pylist() if at and column == "id" else values
+        return [Reject(int(parsed.kept[i]), column, shorten(_as_python(plain[i])), why) for i in at]
 
     def _same_type(self, column: str, kind: pa.DataType) -> None:
         before = self._id_types.get(column)
@@ -120,12 +149,27 @@ class Intake(Handle, ABC):
         self.rejects += rejects
 
     def _learn_dims(self, rows: Any) -> None:
+        if self.settings.dims is not None:
+            return
         vectors = next((getattr(rows, name) for name in ("points", "x", "lo") if name in rows._fields), None)
-        if vectors is not None and self.settings.dims is None and not np.isnan(vectors).all():
+        if vectors is not None and not np.isnan(vectors).all():
             self.settings = self.settings._replace(dims=vectors.shape[1])
 
-    def _publication_ids(self, ids: Ids) -> pa.Array:
+    def _few_ids(self, ids: Ids) -> IdList | None:
+        """Few plain ids, none of them twice, where they are taken as they are; None for all others."""
+        if not self._takes_id_lists or type(ids) not in _PLAIN_IDS:
+            return None
+        listed = ids if type(ids) is list else [ids]
+        with suppress(Doubtful):
+            return plain_ids(listed) if 0 < len(listed) <= FEW else None
+        return None
+
+    def _publication_ids(self, ids: Ids) -> AnyIds:
         """Ids of publications, as given; only those that cannot be one are refused."""
+        few = self._few_ids(ids)
+        if few is not None:
+            self._same_type("publications id", few.type)
+            return few
         sieve = Sieve(table_of({"id": _listed(ids)}), "ids")
         given = read_ids(sieve, "id")
         good = sieve.done(given)
@@ -134,7 +178,10 @@ class Intake(Handle, ABC):
         self._handle(list(good.rejects), "ids")
         return given.filter(pa.array(~sieve.bad))
 
-    def _known(self, ids: Ids, collect: bool = True) -> pa.Array:
+    def _known(self, ids: Ids, collect: bool = True) -> AnyIds:
+        few = self._few_ids(ids)
+        if few is not None and self._registered(few).all():
+            return few
         sieve = Sieve(table_of({"id": _listed(ids)}), "ids")
         given = read_ids(sieve, "id")
         known = self._registered(given) & ~sieve.bad
@@ -150,6 +197,20 @@ class Intake(Handle, ABC):
             raise Rejected(sorted(rejects), "ids")
         self._handle(rejects, "ids")
         return given.filter(pa.array(known))
+
+
+def answer_to_rows(given: object, answer: Any) -> Any:
+    """An answer in the form that suits what was given: rows for rows of Python, or a table."""
+    return rows_of_answer(answer) if type(given) in _PLAIN_ROWS else table_of_answer(answer)
+
+
+def answer_to_ids(given: object, answer: Any) -> Any:
+    """An answer in the form that suits the ids that were given: rows for ids of Python, or a table."""
+    return rows_of_answer(answer) if type(given) in _PLAIN_IDS else table_of_answer(answer)
+
+
+def _as_python(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _listed(ids: Ids) -> Any:

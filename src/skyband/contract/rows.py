@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.kernels.array import Int64s
+from skyband.kernels.id_list import IdList
 from skyband.kernels.ragged import offsets_of, places_of
 from skyband.table import Windows
 
@@ -52,6 +53,8 @@ def _ragged(kind: Any) -> tuple[str, ...]:
 def _take(field: Any, chosen: Int64s) -> Any:
     if isinstance(field, pa.Array):
         return field.take(pa.array(chosen))
+    if isinstance(field, IdList):
+        return field.take(chosen)
     if isinstance(field, Windows):
         return Windows(field.kind[chosen], field.size[chosen])
     return np.ascontiguousarray(field[chosen])

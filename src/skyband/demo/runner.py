@@ -73,12 +73,12 @@ class InProcess:
     def step(self, minute: int, publications: pa.Table) -> StepAnswer:
         """Let time pass to a minute of the day, and publish what was said from then on."""
         began = time.perf_counter()
-        passed = self._engine.advance(MIDNIGHT + minute * MINUTE)
+        passed = self._engine.advance(MIDNIGHT + minute * MINUTE).table()
         return self._answer(began, passed, self._engine.publish(publications))
 
     def end(self, minute: int) -> StepAnswer:
         """Let time pass to the minute at which the day is over."""
-        return self._answer(time.perf_counter(), self._engine.advance(MIDNIGHT + minute * MINUTE))
+        return self._answer(time.perf_counter(), self._engine.advance(MIDNIGHT + minute * MINUTE).table())
 
     def _answer(self, began: float, *parts: pa.Table) -> StepAnswer:
         # Until the first publication an engine cannot know the type of their ids, so empty parts may differ in it.

@@ -90,7 +90,7 @@ def read_publications(rows: list[Row], settings: Settings) -> Publications:
     """Few plain messages as `parse_publications` reads them, or `Doubtful`."""
     plain = PlainRows(rows, frozenset({"id", "ts", "x", "y"}), _WORD_COLUMNS)
     xy, words = _plain_places(plain, settings), plainly_weighed(plain, settings.words, subscriptions=False)
-    return Publications(plain.ids(), plain.integers("ts"), xy, *words)
+    return Publications(plain.ids(), plain.times(), xy, *words)
 
 
 def read_subscriptions(rows: list[Row], settings: Settings) -> Subscriptions:
@@ -103,8 +103,7 @@ def read_subscriptions(rows: list[Row], settings: Settings) -> Subscriptions:
 
 def _plain_places(plain: PlainRows, settings: Settings) -> Floats:
     bounds = settings.bounds
-    x, y = plain.numbers("x", bounds.x_min, bounds.x_max), plain.numbers("y", bounds.y_min, bounds.y_max)
-    return np.stack([x, y], axis=1)
+    return plain.pairs({"x": (bounds.x_min, bounds.x_max), "y": (bounds.y_min, bounds.y_max)})
 
 
 def parse_subscriptions(table: pa.Table, settings: Settings) -> Parsed[Subscriptions]:

@@ -1,7 +1,7 @@
 """The words of geotext rows and their weights, given or computed by a words model."""
 
 import math
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,9 +62,9 @@ def plainly_weighed(plain: PlainRows, model: WordModel | None, subscriptions: bo
         raise Doubtful
     if subscriptions and 0 in lengths:
         raise Doubtful
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return Weighed(offsets, plain_words(terms), np.array(list(chain.from_iterable(weights)), np.float64))
+    offsets = np.array([0, *accumulate(lengths)], np.int64)
+    flat = weights[0] if len(weights) == 1 else list(chain.from_iterable(weights))
+    return Weighed(offsets, plain_words(terms), np.array(flat, np.float64))
 
 
 def _plain_words(row: Row, model: WordModel | None, subscriptions: bool) -> tuple[list[str], list[float]]:
@@ -91,7 +91,7 @@ def _is_plain_unit(weights: list[float]) -> bool:
     if set(map(type, weights)) != {float} or not min(weights) > 0.0:
         return False
     # How sums are rounded decides at the very limit: what is close to it is left to the rules of tables.
-    return abs(math.sqrt(sum(weight * weight for weight in weights)) - 1.0) <= 0.9 * UNIT_LENGTH
+    return abs(math.hypot(*weights) - 1.0) <= 0.9 * UNIT_LENGTH
 
 
 def _check_terms(sieve: Sieve, terms: Lists) -> None:

@@ -14,18 +14,10 @@ import pyarrow as pa
 from skyband.kernels.array import Bytes, Int64s
 from skyband.kernels.compile import kernel
 from skyband.kernels.growth import grown
+from skyband.kernels.id_list import INTEGERS, TEXTS, AnyIds, IdBytes, IdList, id_bytes
 
 EMPTY = -1
 GONE = -2
-# So many bytes of text an Arrow array of strings can have.
-LARGEST_STRINGS = 2**31 - 1
-
-
-class IdBytes(NamedTuple):
-    """Ids as bytes: id i is `data[ends[i] : ends[i + 1]]`."""
-
-    data: Bytes
-    ends: Int64s
 
 
 class Places(NamedTuple):
@@ -68,6 +60,20 @@ def _find(table: Places, data: Bytes, lo: int, hi: int) -> int:
 
 
 @kernel
+def _put(table: Places, data: Bytes, lo: int, hi: int, slot: int, top: int) -> int:
+    """Write a new id at the end of the arena and into an empty place; returns the arena's new end."""
+    mask = len(table.places) - 1
+    place = _hash(data, lo, hi) & mask
+    while table.places[place] != EMPTY:
+        place = (place + 1) & mask
+    table.places[place] = slot
+    table.start[slot], table.length[slot] = top, hi - lo
+    for j in range(hi - lo):
+        table.arena[top + j] = data[lo + j]
+    return top + hi - lo
+
+
+@kernel
 def find_ids(table: Places, ids: IdBytes, slots: Int64s) -> None:
     """The slot of each id, -1 for an unknown one."""
     for i in range(len(slots)):
@@ -77,30 +83,39 @@ def find_ids(table: Places, ids: IdBytes, slots: Int64s) -> None:
 
 @kernel
 def add_ids(table: Places, ids: IdBytes, slots: Int64s, top: int) -> int:
-    """Write new ids at the end of the arena and into empty places; returns the arena's new end."""
-    mask = len(table.places) - 1
+    """Put new ids at these slots; returns the arena's new end."""
     for i in range(len(slots)):
-        lo, hi = ids.ends[i], ids.ends[i + 1]
-        place = _hash(ids.data, lo, hi) & mask
-        while table.places[place] != EMPTY:
-            place = (place + 1) & mask
-        table.places[place] = slots[i]
-        table.start[slots[i]] = top
-        table.length[slots[i]] = hi - lo
-        for j in range(hi - lo):
-            table.arena[top + j] = ids.data[lo + j]
-        top += hi - lo
+        top = _put(table, ids.data, ids.ends[i], ids.ends[i + 1], slots[i], top)
     return top
 
 
 @kernel
-def remove_slots(table: Places, slots: Int64s) -> None:
-    """Forget the ids of these slots."""
+def take_ids(table: Places, ids: IdBytes, fresh: Int64s, slots: Int64s, top: int) -> int:
+    """The slot of each id; an unknown one takes the next of the fresh slots. Returns how many were taken."""
+    n_taken = 0
+    for i in range(len(slots)):
+        lo, hi = ids.ends[i], ids.ends[i + 1]
+        place = _find(table, ids.data, lo, hi)
+        if place < 0:
+            slots[i] = fresh[n_taken]
+            top = _put(table, ids.data, lo, hi, slots[i], top)
+            n_taken += 1
+        else:
+            slots[i] = table.places[place]
+    return n_taken
+
+
+@kernel
+def remove_slots(table: Places, slots: Int64s) -> int:
+    """Forget the ids of these slots; returns how many bytes of the arena that leaves unused."""
+    n_unused = 0
     for slot in slots:
-        start = table.start[slot]
-        place = _find(table, table.arena, start, start + table.length[slot])
+        start, length = table.start[slot], table.length[slot]
+        place = _find(table, table.arena, start, start + length)
         table.places[place] = GONE
         table.length[slot] = -1
+        n_unused += length
+    return n_unused
 
 
 @kernel
@@ -134,19 +149,6 @@ def gather_numbers(table: Places, slots: Int64s, data: Bytes) -> None:
             data[8 * i + j] = table.arena[start + j]
 
 
-def id_bytes(ids: pa.Array) -> IdBytes:
-    """The bytes of an Arrow array of int64 or string, without nulls."""
-    if pa.types.is_integer(ids.type):
-        numbers = np.ascontiguousarray(ids.to_numpy(zero_copy_only=False), np.int64)
-        return IdBytes(numbers.view(np.uint8).copy(), np.arange(len(ids) + 1, dtype=np.int64) * 8)
-    wide = ids.cast(pa.large_string())
-    _, offsets, data = wide.buffers()
-    ends = np.frombuffer(offsets, np.int64)[wide.offset : wide.offset + len(wide) + 1].copy()
-    # An Arrow array without a single byte may have no data buffer at all.
-    held = np.frombuffer(data, np.uint8).copy() if data is not None and data.size else np.zeros(0, np.uint8)
-    return IdBytes(held, ends)
-
-
 class IdMap:
     """Ids of one type, each at a slot of the caller's choosing."""
 
@@ -167,28 +169,45 @@ class IdMap:
     def n_bytes(self) -> int:
         return sum(array.nbytes for array in self._table)
 
-    def find(self, ids: pa.Array) -> Int64s:
+    def find(self, ids: AnyIds) -> Int64s:
         """The slot of each id, -1 for an unknown one."""
-        slots = np.full(len(ids), -1, np.int64)
-        if self.size and len(ids) and self.type == ids.type:
-            find_ids(self._table, id_bytes(ids), slots)
+        if not (self.size and len(ids) and self.type == ids.type):
+            return np.full(len(ids), -1, np.int64)
+        slots = np.empty(len(ids), np.int64)
+        find_ids(self._table, id_bytes(ids), slots)
         return slots
 
-    def add(self, ids: pa.Array, slots: Int64s) -> None:
+    def add(self, ids: AnyIds, slots: Int64s) -> None:
         """Put new ids at free slots; neither may be in the map already."""
         if not len(ids):
             return
-        self.type = ids.type
+        self.type = INTEGERS if ids.type == INTEGERS else TEXTS
         given = id_bytes(ids)
-        self._reserve(len(ids), int(slots.max()) + 1, int(given.ends[-1] - given.ends[0]))
+        last = int(slots[0] if len(slots) == 1 else slots.max())
+        self._reserve(len(ids), last + 1, int(given.ends[-1] - given.ends[0]))
         self._top = add_ids(self._table, given, slots, self._top)
         self.size += len(ids)
         self._taken += len(ids)
 
+    def take(self, ids: AnyIds, fresh: Int64s) -> tuple[Int64s, int]:
+        """The slot of each id, and how many were unknown, which have the first of the fresh slots, as many as ids."""
+        n = len(ids)
+        if not n:
+            return fresh[:0], 0
+        self.type = INTEGERS if ids.type == INTEGERS else TEXTS
+        given, slots = id_bytes(ids), np.empty(n, np.int64)
+        self._reserve(n, int(fresh.max()) + 1, int(given.ends[-1] - given.ends[0]))
+        n_taken = take_ids(self._table, given, fresh, slots, self._top)
+        if n_taken:
+            last = fresh[n_taken - 1]
+            self._top = int(self._table.start[last] + self._table.length[last])
+        self.size += n_taken
+        self._taken += n_taken
+        return slots, n_taken
+
     def remove(self, slots: Int64s) -> None:
         """Forget the ids at these slots."""
-        self._garbage += int(self._table.length[slots].sum())
-        remove_slots(self._table, slots)
+        self._garbage += remove_slots(self._table, slots)
         self.size -= len(slots)
         if self._garbage > 4096 and 2 * self._garbage > self._top:
             self._compact()
@@ -201,19 +220,17 @@ class IdMap:
 
     def ids(self, slots: Int64s) -> pa.Array:
         """The ids at these slots, as an Arrow array."""
+        return self.named(slots).to_arrow()
+
+    def named(self, slots: Int64s) -> IdList:
+        """The ids at these slots, copied."""
         slots = np.ascontiguousarray(slots, np.int64)
-        kind = self.type if self.type is not None else pa.string()
-        if pa.types.is_integer(kind):
-            numbers = np.empty(len(slots), np.int64)
-            gather_numbers(self._table, slots, numbers.view(np.uint8))
-            return pa.array(numbers)
+        if self.type is INTEGERS:
+            numbers = np.empty(8 * len(slots), np.uint8)
+            gather_numbers(self._table, slots, numbers)
+            return IdList.of_bytes(numbers)
         ends, data = self._gather(slots)
-        if len(data) > LARGEST_STRINGS:
-            buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
-            return pa.Array.from_buffers(pa.large_string(), len(slots), buffers).cast(pa.string())
-        return pa.Array.from_buffers(
-            pa.string(), len(slots), [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(data)]
-        )
+        return IdList(TEXTS, IdBytes(data, ends))
 
     def _gather(self, slots: Int64s) -> tuple[Int64s, Bytes]:
         ends = np.zeros(len(slots) + 1, np.int64)
@@ -224,11 +241,12 @@ class IdMap:
         return ends, data
 
     def _reserve(self, n: int, slots: int, n_bytes: int) -> None:
-        self._table = self._table._replace(
-            start=grown(self._table.start, slots),
-            length=grown(self._table.length, slots, fill=-1),
-            arena=grown(self._table.arena, self._top + n_bytes),
-        )
+        if slots > len(self._table.start) or self._top + n_bytes > len(self._table.arena):
+            self._table = self._table._replace(
+                start=grown(self._table.start, slots),
+                length=grown(self._table.length, slots, fill=-1),
+                arena=grown(self._table.arena, self._top + n_bytes),
+            )
         if 2 * (self._taken + n) > len(self._table.places):
             self._rehash(self.size + n)
 

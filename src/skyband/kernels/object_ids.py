@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from skyband.kernels.array import Int64s
 from skyband.kernels.growth import grown
+from skyband.kernels.id_list import INTEGERS, AnyIds, IdList, arrow_ids, id_bytes
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.text_order import NOWHERE, Alphabet
 
@@ -38,26 +39,29 @@ class Lexicon:
     def n_bytes(self) -> int:
         return self.ids.n_bytes + self.label.nbytes + self.tie.nbytes + self._alphabet.n_bytes
 
-    def slots(self, ids: pa.Array) -> Int64s:
+    def slots(self, ids: AnyIds) -> Int64s:
         """The slot of each id, which is new if it was never seen."""
         slots = self.ids.find(ids)
         unknown = np.flatnonzero(slots < 0)
-        if len(unknown):
-            new = pc.unique(ids.take(pa.array(unknown)))
-            self._add(new)
-            slots[unknown] = self.ids.find(ids.take(pa.array(unknown)))
+        if isinstance(ids, IdList) and len(unknown) == len(ids) == 1:
+            self._add(ids)
+            slots[:] = self.n - 1
+        elif len(unknown):
+            missing = arrow_ids(ids).take(pa.array(unknown))
+            self._add(pc.unique(missing))
+            slots[unknown] = self.ids.find(missing)
         return slots
 
     def reserve(self, n: int) -> None:
         """Let `label` and `tie` have this many places at least; what lies beyond the ids may be written by others."""
         self.label, self.tie = grown(self.label, n), grown(self.tie, n)
 
-    def _add(self, ids: pa.Array) -> None:
+    def _add(self, ids: AnyIds) -> None:
         slots = np.arange(self.n, self.n + len(ids), dtype=np.int64)
         self.ids.add(ids, slots)
         self.reserve(self.n)
-        if pa.types.is_integer(ids.type):
-            self._set(slots, np.asarray(ids, np.int64))
+        if ids.type == INTEGERS:
+            self._set(slots, id_bytes(ids).data.view(np.int64))
         elif len(ids) > MANY and 16 * len(ids) > self.n:
             self._sort()
         else:

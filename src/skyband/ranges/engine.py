@@ -24,6 +24,7 @@ from skyband.ranges.server import Algorithm, PaintPlan, Server
 from skyband.ranges.subscribers import Subscribers
 from skyband.ranges.wire import message_schema, message_table
 from skyband.table import LARGEST_K, Parsed, Reject, change_schema, ranking_schema, shorten
+from skyband.table.answer_rows import AnswerRows, answer_shape
 from skyband.table.argument import check_choice, check_flag, check_integer, check_integers, check_number
 
 Shape = Literal["box", "1.5"]
@@ -294,9 +295,9 @@ class RangesPaint(Engine[Subscriptions, Publications]):
     def _at(self) -> Int64s:
         return np.array([self.now or 0], np.int64)
 
-    def _table(self, at: Int64s) -> pa.Table:
-        schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications object"))
-        return self._subscribers.change_log.table(schema, self._lexicon.ids, 0, at)
+    def _table(self, at: Int64s) -> AnswerRows:
+        kinds = self._id_type("subscriptions id"), self._id_type("publications object")
+        return self._subscribers.change_log.answer(answer_shape(change_schema, *kinds), self._lexicon.ids, 0, at)
 
     def _tally(self, changes: pa.Table) -> dict[str, int]:
         return self._subscribers.change_log.tally

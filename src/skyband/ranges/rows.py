@@ -92,7 +92,7 @@ def read_publications(rows: list[Row], settings: Settings) -> Publications:
     else:
         raise Doubtful
     objects, deleted = plain.ids("object", unique=False), np.zeros(len(plain), np.bool_)
-    return Publications(plain.ids(), plain.integers("ts"), objects, x, plain.numbers("y"), deleted)
+    return Publications(plain.ids(), plain.times(), objects, x, plain.numbers("y"), deleted)
 
 
 def parse_subscriptions(table: pa.Table, settings: Settings) -> Parsed[Subscriptions]:

@@ -17,6 +17,7 @@ from skyband.kernels.slots import BLOCK
 from skyband.ranges.kernels.range_scan import Inside, ObjectChanges, Ranges, ScanObjects, search_rows, sweep
 from skyband.ranges.rows import Publications, Subscriptions
 from skyband.table import change_schema, ranking_schema
+from skyband.table.answer_rows import AnswerRows, answer_shape
 from skyband.topk.delivery_memory import DeliveryMemory
 from skyband.topk.kernels.buffer import Stamps, check_row
 from skyband.topk.roster import Deliveries
@@ -194,12 +195,12 @@ class RangesScan(Engine[Subscriptions, Publications]):
     def _advance(self, now: int) -> pa.Table:
         return self._table(1)
 
-    def _table(self, n_steps: int) -> pa.Table:
+    def _table(self, n_steps: int) -> AnswerRows:
         return self._table_at(np.full(n_steps, self.now or 0, np.int64))
 
-    def _table_at(self, at: Int64s) -> pa.Table:
-        schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications object"))
-        return self._change_log.table(schema, self._ids, 0, at)
+    def _table_at(self, at: Int64s) -> AnswerRows:
+        kinds = self._id_type("subscriptions id"), self._id_type("publications object")
+        return self._change_log.answer(answer_shape(change_schema, *kinds), self._ids, 0, at)
 
     def _tally(self, changes: pa.Table) -> dict[str, int]:
         return self._change_log.tally

@@ -12,10 +12,15 @@ from skyband.contract.checked import Given
 from skyband.contract.engine import Engine
 from skyband.contract.family import Parse, ReadFew
 from skyband.contract.intake import Ids
-from skyband.kernels.array import Int64s
+from skyband.kernels.array import Int32s, Int64s
+from skyband.kernels.id_list import AnyIds
+from skyband.kernels.idmap import IdMap
+from skyband.kernels.ragged import owners_of, ranks_of
+from skyband.ranked.kernels.interval_scan import BestSlots
 from skyband.ranked.revision import emphasised, revised
 from skyband.ranked.rows import UNLIMITED, Publications, Subscriptions, parse_updates
-from skyband.table import LARGEST_K, Parsed, Settings, Source, empty_table, match_schema, shorten
+from skyband.table import LARGEST_K, Parsed, Settings, Source, match_schema, shorten
+from skyband.table.answer_rows import AnswerRows, AnswerShape, Numbers, Owned, answer_shape
 from skyband.table.argument import check_choice, check_integer, is_number
 from skyband.table.settings import MOST_DIMS
 
@@ -92,7 +97,7 @@ class RankedEngine(Engine[Subscriptions, Publications]):
         rows = self._admit(parsed, "subscriptions", ~self._registered(parsed.rows.ids), "is not registered")
         if len(rows.ids):
             self._replace(revised(self._asked(rows.ids), rows, self.emphasis))
-        return empty_table(self._schema())
+        return self._no_matches().table()
 
     def budgets(self, ids: Ids | None = None) -> pa.Table:
         """How often these subscriptions may still be answered with, null for ever; without ids all, by id."""
@@ -123,18 +128,33 @@ class RankedEngine(Engine[Subscriptions, Publications]):
 
     def _ks(self, rows: Publications) -> Int64s:
         """How many subscriptions each event asks for."""
+        if len(rows.k) == 1:
+            return np.array([int(rows.k[0]) or self.k], np.int64)
         return np.where(rows.k > 0, rows.k, self.k)
 
-    def _schema(self) -> pa.Schema:
-        return match_schema(self._id_type("publications id"), self._id_type("subscriptions id"))
+    def _shape(self) -> AnswerShape:
+        return answer_shape(match_schema, self._id_type("publications id"), self._id_type("subscriptions id"))
+
+    def _no_matches(self) -> AnswerRows:
+        return AnswerRows.none(self._shape())
+
+    def _answered(self, events: AnyIds, found: BestSlots, ids: IdMap) -> AnswerRows:
+        """What events have found, as rows; `ids` names the slots."""
+        event, rank, used = _places(found)
+        n = len(event)
+        if not n:
+            return self._no_matches()
+        self._counters["matches"] += n
+        columns = (Owned(events, event), ids.named(found.slot[used]), Numbers(found.score[used]), Numbers(rank))
+        return AnswerRows(self._shape(), columns, n)
 
     def _pass_time(self, rows: Publications) -> None:
         if len(rows.ts):
-            latest = int(rows.ts.max())
+            latest = int(rows.ts.max()) if len(rows.ts) > 1 else int(rows.ts[0])
             self.now = latest if self.now is None else max(self.now, latest)
 
-    def _advance(self, now: int) -> pa.Table:
-        return empty_table(self._schema())
+    def _advance(self, now: int) -> AnswerRows:
+        return self._no_matches()
 
     def _top(self, ids: pa.Array | None) -> pa.Table:
         raise ValueError("Ranked subscriptions have no standing answer: publish events to see whom they reach.")
@@ -148,6 +168,15 @@ class RankedEngine(Engine[Subscriptions, Publications]):
             "fit": self.fit,
             "interval": self.interval,
         }
+
+
+def _places(found: BestSlots) -> tuple[Int64s, Int32s, Any]:
+    """For each match its event, its rank from 1, and where it was found."""
+    if len(found.length) == 1:
+        n = int(found.length[0])
+        return np.zeros(n, np.int64), np.arange(1, n + 1, dtype=np.int32), slice(0, n)
+    event, place = owners_of(found.length), ranks_of(found.length)
+    return event, (place + 1).astype(np.int32), found.start[event] + place
 
 
 def _checked_emphasis(emphasis: Sequence[float]) -> list[float]:

@@ -10,6 +10,7 @@ FAMILY = Family(
     parse_publications=rows.parse_publications,
     parse_subscriptions=rows.parse_subscriptions,
     read_publications=rows.read_publications,
+    read_subscriptions=rows.read_subscriptions,
     signs=(frozenset({"point"}), frozenset({"lo", "hi"})),
     has_dims=True,
     answers_stand=False,

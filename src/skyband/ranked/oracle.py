@@ -133,7 +133,7 @@ class RankedOracle(RankedEngine):
         return 1.0
 
     def _matches(self, rows: list[dict[str, Any]]) -> pa.Table:
-        return pa.Table.from_pylist(rows, self._schema())
+        return pa.Table.from_pylist(rows, self._shape().schema)
 
     def _asked(self, ids: pa.Array | None) -> Subscriptions:
         names = list(self._offers) if ids is None else ids.to_pylist()

@@ -9,7 +9,7 @@ from skyband.kernels.array import Bools, Floats, Int32s, Int64s
 from skyband.ranked.part import columns, flatten, known_dims, only_parts
 from skyband.table.identity import unique_ids
 from skyband.table.instant import instants
-from skyband.table.plain import PlainRows, Row
+from skyband.table.plain import Doubtful, PlainRows, Row
 from skyband.table.scalar import integers
 from skyband.table.settings import Settings
 from skyband.table.sieve import Parsed, Sieve, any_of
@@ -115,7 +115,7 @@ def read_publications(rows: list[Row], settings: Settings) -> Publications:
     plain = PlainRows(rows, frozenset({"id", "ts", "point"}), frozenset({"k"}))
     k = plain.integers("k", 1, LARGEST_K) if plain.has("k") else np.zeros(len(plain), np.int64)
     points = plain.vectors("point", settings.dims)
-    return Publications(plain.ids(), plain.integers("ts"), points, points.copy(), k)
+    return Publications(plain.ids(), plain.times(), points, points, k)
 
 
 def _ks(sieve: Sieve) -> Int64s:
@@ -152,6 +152,25 @@ def parse_subscriptions(table: pa.Table, settings: Settings) -> Parsed[Subscript
     dims = known_dims(sieve, settings, found)
     parts = only_parts(flatten(sieve, found))
     return sieve.done(Subscriptions(sieve.keep_arrow(ids), *parts, sieve.keep(budget), dims))
+
+
+def read_subscriptions(rows: list[Row], settings: Settings) -> Subscriptions:
+    """Few plain subscriptions, closed in every dimension, as `parse_subscriptions` reads them, or `Doubtful`."""
+    plain = PlainRows(rows, frozenset({"id", "lo", "hi"}), frozenset({"weights", "budget", "k"}))
+    if plain.has("k"):
+        # Workloads have one as a hint to whoever publishes.
+        plain.integers("k")
+    lo = plain.vectors("lo", settings.dims)
+    n, dims = lo.shape
+    hi = plain.vectors("hi", dims)
+    # -0.0 and 0.0 are one weight.
+    weight = plain.vectors("weights", dims) + 0.0 if plain.has("weights") else np.ones((n, dims))
+    if not ((lo <= hi) & (weight >= 0.0)).all():
+        raise Doubtful
+    budget = plain.integers("budget", 0) if plain.has("budget") else np.full(n, UNLIMITED)
+    offsets = np.arange(0, n * dims + 1, dims)
+    dim = np.arange(n * dims, dtype=np.int32) % np.int32(dims)
+    return Subscriptions(plain.ids(), offsets, dim, lo.ravel(), hi.ravel(), weight.ravel(), budget, dims)
 
 
 def parse_updates(table: pa.Table, settings: Settings) -> Parsed[Updates]:

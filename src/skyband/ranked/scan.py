@@ -6,18 +6,18 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.contract import pack, register, unpack
+from skyband.contract.engine import Answer
 from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.growth import grown_all
+from skyband.kernels.id_list import AnyIds
 from skyband.kernels.id_order import labels
 from skyband.kernels.idmap import IdMap
-from skyband.kernels.ragged import owners_of, ranks_of
 from skyband.kernels.slots import Slots
 from skyband.ranked.engine import RankedEngine
 from skyband.ranked.interval_store import IntervalStore, asking
 from skyband.ranked.kernels.fitting import make_rule
-from skyband.ranked.kernels.interval_scan import NEVER, BestSlots, Events, Standing, check_standing, make_found
+from skyband.ranked.kernels.interval_scan import NEVER, Events, Standing, check_standing, make_found
 from skyband.ranked.rows import Publications, Subscriptions
-from skyband.table import empty_table
 
 
 @register
@@ -28,6 +28,7 @@ class RankedScan(RankedEngine):
     """
 
     name = "scan"
+    takes_id_lists = True
     good_for = "up to about a hundred thousand subscriptions, and as the baseline"
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -47,13 +48,13 @@ class RankedScan(RankedEngine):
         asking = 0 if self._asking is None else self._asking.n_bytes
         return {"intervals": asking + sum(array.nbytes for array in self._standing), "ids": self._ids.n_bytes}
 
-    def _registered(self, ids: pa.Array) -> Bools:
+    def _registered(self, ids: AnyIds) -> Bools:
         return self._ids.find(ids) >= 0
 
-    def _subscribe(self, rows: Subscriptions) -> pa.Table:
+    def _subscribe(self, rows: Subscriptions) -> Answer:
         if len(rows.ids):
             self._add(rows)
-        return empty_table(self._schema())
+        return self._no_matches()
 
     def _add(self, rows: Subscriptions) -> None:
         slots = self._slots.take(np.zeros(len(rows.ids), np.int8))
@@ -76,46 +77,32 @@ class RankedScan(RankedEngine):
     def _replace(self, rows: Subscriptions) -> None:
         self._write(self._ids.find(rows.ids), rows)
 
-    def _unsubscribe(self, ids: pa.Array) -> pa.Table:
+    def _unsubscribe(self, ids: AnyIds) -> Answer:
         if self._asking is not None:
             slots = self._ids.find(ids)
             self._asking.drop(slots)
             self._standing.needed[slots] = NEVER
             self._ids.remove(slots)
             self._slots.give(slots)
-        return empty_table(self._schema())
+        return self._no_matches()
 
-    def _publish(self, rows: Publications) -> pa.Table:
+    def _publish(self, rows: Publications) -> Answer:
         n = len(rows.ids)
         self._pass_time(rows)
         if not n or self._asking is None or not self.n_subscriptions:
-            return empty_table(self._schema())
+            return self._no_matches()
         self._label()
         ks = np.minimum(self._ks(rows), self.n_subscriptions)
         found = make_found(ks)
         self._asking.search(Events(rows.points, rows.upper, ks), self._slots.n_slots, self._standing, found)
         self._counters["compared"] += n * self.n_subscriptions
-        self._counters["matches"] += int(found.length.sum())
-        return self._matches(rows.ids, found)
+        return self._answered(rows.ids, found, self._ids)
 
     def _label(self) -> None:
         if not self._labelled:
             slots = np.flatnonzero(self._slots.used)
             self._standing.label[slots] = labels(self._ids.ids(slots))
             self._labelled = True
-
-    def _matches(self, events: pa.Array, found: BestSlots) -> pa.Table:
-        event, place = owners_of(found.length), ranks_of(found.length)
-        if not len(event):
-            return empty_table(self._schema())
-        used = found.start[event] + place
-        columns = [
-            events.take(pa.array(event)),
-            self._ids.ids(found.slot[used]),
-            pa.array(found.score[used]),
-            pa.array(place + 1, pa.int32()),
-        ]
-        return pa.Table.from_arrays(columns, schema=self._schema())
 
     def _asked(self, ids: pa.Array | None) -> Subscriptions:
         slots = np.flatnonzero(self._slots.used) if ids is None else self._ids.find(ids)

@@ -7,17 +7,18 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.contract import pack, register, unpack
+from skyband.contract.engine import Answer
 from skyband.kernels.array import Bools, Int64s
+from skyband.kernels.id_list import AnyIds, arrow_ids
 from skyband.kernels.object_ids import Lexicon
-from skyband.kernels.ragged import owners_of, ranks_of
 from skyband.ranked.engine import RankedEngine
 from skyband.ranked.kernels.fitting import make_rule
-from skyband.ranked.kernels.interval_scan import BestSlots, Events
+from skyband.ranked.kernels.interval_scan import Events
 from skyband.ranked.kernels.streams import RANDOM, SORTED
 from skyband.ranked.layers import KINDS, Kind
 from skyband.ranked.matcher import Access, Matcher
 from skyband.ranked.rows import Publications, Subscriptions
-from skyband.table import empty_table
+from skyband.table.answer_rows import AnswerRows
 from skyband.table.argument import check_integer
 
 # The answer to a batch of events is found in pieces of at most so many rows, unless one event has more.
@@ -38,6 +39,7 @@ class ScoredEngine(RankedEngine):
     """
 
     name = "scored"
+    takes_id_lists = True
     good_for = "any number of subscriptions that come, go and change: an event costs about k steps in each dimension"
     modes = (
         {"k": 3, "delta": 4},
@@ -100,16 +102,16 @@ class ScoredEngine(RankedEngine):
         """Take all changes into the index at once, as one would before a rush of events."""
         self._matcher.merge()
 
-    def _registered(self, ids: pa.Array) -> Bools:
+    def _registered(self, ids: AnyIds) -> Bools:
         owners = self._lexicon.ids.find(ids)
         known = owners >= 0
         known[known] = self._matcher.pool.alive[owners[known]]
         return known
 
-    def _subscribe(self, rows: Subscriptions) -> pa.Table:
+    def _subscribe(self, rows: Subscriptions) -> Answer:
         if len(rows.ids):
             self._add(rows)
-        return empty_table(self._schema())
+        return self._no_matches()
 
     def _add(self, rows: Subscriptions) -> None:
         if not self._lexicon.n:
@@ -118,36 +120,27 @@ class ScoredEngine(RankedEngine):
         self._matcher.label = self._lexicon.label
         self._matcher.add(owners, rows)
 
-    def _unsubscribe(self, ids: pa.Array) -> pa.Table:
+    def _unsubscribe(self, ids: AnyIds) -> Answer:
         if len(ids):
             self._matcher.remove(self._lexicon.ids.find(ids))
-        return empty_table(self._schema())
+        return self._no_matches()
 
-    def _publish(self, rows: Publications) -> pa.Table:
+    def _publish(self, rows: Publications) -> Answer:
         self._pass_time(rows)
         if not len(rows.ids) or not self.n_subscriptions:
-            return empty_table(self._schema())
+            return self._no_matches()
         self._matcher.layers.step(1 + len(rows.ids) // EVENTS_A_SLICE)
         ks = np.minimum(self._ks(rows), self.n_subscriptions)
-        tables = []
-        for piece in _pieces(ks):
-            found = self._matcher.match(Events(rows.points[piece], rows.upper[piece], ks[piece]))
-            tables.append(self._matches(rows.ids[piece], found))
-        return pa.concat_tables(tables)
+        pieces = _pieces(ks)
+        if len(pieces) == 1:
+            return self._match(Events(rows.points, rows.upper, ks), rows.ids)
+        events = [Events(rows.points[piece], rows.upper[piece], ks[piece]) for piece in pieces]
+        ids = arrow_ids(rows.ids)
+        parts = [self._match(some, ids[piece]).table() for some, piece in zip(events, pieces, strict=True)]
+        return pa.concat_tables(parts)
 
-    def _matches(self, events: pa.Array, found: BestSlots) -> pa.Table:
-        event, rank = owners_of(found.length), ranks_of(found.length)
-        if not len(event):
-            return empty_table(self._schema())
-        used = found.start[event] + rank
-        self._counters["matches"] += len(event)
-        columns = [
-            events.take(pa.array(event)),
-            self._lexicon.ids.ids(found.slot[used]),
-            pa.array(found.score[used]),
-            pa.array(rank + 1, pa.int32()),
-        ]
-        return pa.Table.from_arrays(columns, schema=self._schema())
+    def _match(self, events: Events, ids: AnyIds) -> AnswerRows:
+        return self._answered(ids, self._matcher.match(events), self._lexicon.ids)
 
     def _asked(self, ids: pa.Array | None) -> Subscriptions:
         owners = np.flatnonzero(self._matcher.pool.alive) if ids is None else self._lexicon.ids.find(ids)

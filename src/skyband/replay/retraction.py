@@ -8,9 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.contract import AnyEngine
+from skyband.contract import FARTHEST, AnyEngine
 from skyband.contract.checked import Checked
-from skyband.contract.intake import FARTHEST
 from skyband.kernels.array import Bools, Int64s
 from skyband.table import Reject, shorten
 from skyband.table.operation import retracted
@@ -112,5 +111,5 @@ def withdraw(engine: AnyEngine, retractions: Retractions) -> Iterator[pa.Table]:
     later = set(np.flatnonzero(np.diff(so_far, prepend=now) > 0).tolist())
     for start, stop in pairwise(sorted({0, *later, len(so_far)})):
         if start in later:
-            yield engine.advance(int(so_far[start]))
+            yield engine.advance(int(so_far[start])).table()
         yield engine.retract(retractions.ids.slice(start, stop - start))

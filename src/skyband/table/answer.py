@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
+from skyband.table.answer_rows import AnswerRows, table_of_answer
 from skyband.table.argument import check_choice
 from skyband.table.reject import shorten
 
@@ -40,12 +41,13 @@ def answer_as(table: Any, shape: AnswerShape) -> Any:
     [{'publication': 7, 'op': 'enter'}]
     """
     check_choice("shape", shape, AnswerShape)
-    if not isinstance(table, pa.Table):
-        raise ValueError(f"An answer is an Arrow table, not {shorten(table)}.")
-    if shape == "arrow":
-        return table
+    if not isinstance(table, pa.Table | AnswerRows):
+        raise ValueError(f"An answer is an Arrow table, or rows of one, not {shorten(table)}.")
     if shape == "pylist":
         return table.to_pylist()
+    table = table_of_answer(table)
+    if shape == "arrow":
+        return table
     package = _package(shape)
     if shape == "polars":
         return package.from_arrow(table)

@@ -1,7 +1,9 @@
 """Schemas of what engines answer: changes, rankings, gates and matches, as functions of the id types."""
 
+from collections import namedtuple
 from enum import StrEnum
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -12,6 +14,38 @@ class Op(StrEnum):
     ENTER = "enter"
     LEAVE = "leave"
     MOVE = "move"
+
+
+class TopChange(NamedTuple):
+    """A row of an answer that says how tops changed."""
+
+    subscription: int | str
+    publication: int | str
+    op: str
+    score: float
+    rank: int | None
+    at: int
+    first: bool
+
+
+class EventMatch(NamedTuple):
+    """A row of an answer that says which subscriptions match an event best."""
+
+    event: int | str
+    subscription: int | str
+    score: float
+    rank: int
+
+
+# A named tuple, whatever its fields.
+AnyRow = Any
+
+
+@lru_cache(maxsize=64)
+def row_type(names: tuple[str, ...]) -> type[Any]:
+    """The named tuple for a row with these columns."""
+    known: dict[tuple[str, ...], type[Any]] = {kind._fields: kind for kind in (TopChange, EventMatch)}
+    return known.get(names) or namedtuple("AnswerRow", names, rename=True)
 
 
 def _needed(name: str, kind: pa.DataType) -> pa.Field:

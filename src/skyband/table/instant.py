@@ -14,6 +14,8 @@ from skyband.table.reject import shorten
 from skyband.table.scalar import Column, Wrong, cell_by_cell, filled, integers, is_text, null_mask, one_integer
 from skyband.table.sieve import Sieve
 
+# Times and windows stay below this, so that no difference of two of them leaves 64 bits.
+FARTHEST = 2**61
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MICROSECOND = datetime.timedelta(microseconds=1)
 FINER_THAN_MICROSECONDS = re.compile(r"[.,]\d{6}\d*[1-9]")

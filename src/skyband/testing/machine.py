@@ -4,7 +4,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -17,6 +16,7 @@ from hypothesis.stateful import (
 )
 
 from skyband.contract import FAMILIES, AnyEngine, Tops
+from skyband.table.answer_rows import table_of_answer
 from skyband.testing.case import Case
 from skyband.testing.data import IDS
 from skyband.testing.limit import time_limit
@@ -46,8 +46,9 @@ def check_against_oracle(case: Case, profile: settings | None = None) -> None:
     run_state_machine_as_test(Retracted if family.has_retractions else more, settings=profile)
 
 
-def same(got: pa.Table, wanted: pa.Table) -> None:
-    """Assert that two tables are equal, showing both where they are not."""
+def same(got: Any, wanted: Any) -> None:
+    """Assert that two answers are equal, showing both where they are not."""
+    got, wanted = table_of_answer(got), table_of_answer(wanted)
     assert got.schema == wanted.schema, f"{got.schema}\n\n{wanted.schema}"
     assert got.equals(wanted), "\n".join(["", *map(str, got.to_pylist()), "wanted", *map(str, wanted.to_pylist())])
 

@@ -53,7 +53,7 @@ def run_script(engine: AnyEngine, actions: list[Action], one_by_one: bool = Fals
     answers = []
     for action in actions:
         if action.verb == "publish" and one_by_one:
-            answers.append(pa.concat_tables([engine.publish([row]) for row in action.argument]))
+            answers.append(pa.concat_tables([engine.publish([row]).table() for row in action.argument]))
         else:
             answers.append(getattr(engine, action.verb)(action.argument))
     return answers

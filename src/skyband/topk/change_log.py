@@ -1,22 +1,21 @@
-"""The change log: the changes that kernels find, collected and made a table."""
+"""The change log: the changes that kernels find, collected and made an answer."""
 
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from skyband.kernels.array import Bools, Int8s, Int32s, Int64s
+from skyband.kernels.array import Int64s
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.order import is_ascending, order_by
 from skyband.kernels.room import ample, initial
-from skyband.table import empty_table
+from skyband.table.answer_rows import AnswerRows, AnswerShape, Coded, Numbers, Ranks
 from skyband.topk.earlier_deliveries import EarlierDeliveries
 from skyband.topk.kernels.buffer import FoundChanges, make_told
+from skyband.topk.kernels.change_log import N_TALLIES, sum_up
 from skyband.topk.roster import Roster
 
 OP_NAMES = ("enter", "leave", "move")
-OPS = pa.array(OP_NAMES)
 
 
 class Members(Protocol):
@@ -33,7 +32,7 @@ class Members(Protocol):
 
 
 class ChangeLog:
-    """Collects the changes that kernels find, and makes a table of them.
+    """Collects the changes that kernels find, and makes an answer of them.
 
     With `earlier`, every delivery is noted there, and one that was noted before is no delivery.
     """
@@ -42,7 +41,7 @@ class ChangeLog:
         self.rows = rows
         self.earlier = earlier
         self.told = make_told(initial(room))
-        # How many changes of each kind the last table with any of them has, and how many deliveries.
+        # How many changes of each kind the last answer with any of them has, and how many deliveries.
         self.tally: dict[str, int] = {}
         self._told: list[list[npt.NDArray[Any]]] = []
 
@@ -70,43 +69,35 @@ class ChangeLog:
         self.told.length[0] = 0
         self._told.clear()
 
-    def table(self, schema: pa.Schema, items: IdMap, base: int, at: Int64s) -> pa.Table:
-        """Everything told since the last table, by step and then by subscription; `at` is the time of each step."""
+    def answer(self, shape: AnswerShape, items: IdMap, base: int, at: Int64s) -> AnswerRows:
+        """Everything told since the last answer, by step and then by subscription; `at` is the time of each step."""
         self._keep()
         parts, self._told = self._told, []
         columns = parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
-        if not len(columns[0]):
-            return empty_table(schema)
-        turn = self.rows.roster.turn[columns[1]]
+        n, roster = len(columns[0]), self.rows.roster
+        if not n:
+            return AnswerRows.none(shape)
+        turn, tally = np.empty(n, np.int64), np.zeros(N_TALLIES, np.int64)
+        in_turn, keys = sum_up(columns[1], columns[3], columns[6], roster.turn, turn, tally), turn
+        if len(at) > 1:
+            keys = columns[0] * (int(turn.max()) + 1) + turn
+            in_turn = is_ascending(keys)
         # Stable: within a step and a subscription the order in which the kernel told it stays.
-        keys = turn if len(at) == 1 else columns[0] * (int(turn.max()) + 1) + turn
-        if not is_ascending(keys):
+        if not in_turn:
             order = order_by(keys)
             columns, turn = [column[order] for column in columns], turn[order]
         step, slot, item, op, score, rank, first = columns
-        if self.earlier is not None and first.any():
-            first[first] = self.earlier.take(turn[first], item[first])
-        self.tally = _counted(op, first)
-        return pa.Table.from_arrays(
-            [
-                self.rows.roster.ids.ids(slot),
-                items.ids(item - base),
-                OPS.take(pa.array(op)),
-                pa.array(score),
-                _ranks(rank),
-                pa.array(at[step]),
-                pa.array(first),
-            ],
-            schema=schema,
+        *by_op, n_first = tally.tolist()
+        if self.earlier is not None and n_first:
+            n_first = self.earlier.note(turn, item, first, n_first)
+        self.tally = {name: count for name, count in zip(OP_NAMES, by_op, strict=True) if count} | {"delivery": n_first}
+        answered = (
+            roster.ids.named(slot),
+            items.named(item - base),
+            Coded(op, OP_NAMES),
+            Numbers(score),
+            Ranks(rank),
+            Numbers(at[step]),
+            Numbers(first),
         )
-
-
-def _counted(op: Int8s, first: Bools) -> dict[str, int]:
-    n_by_op = zip(OP_NAMES, np.bincount(op, minlength=len(OP_NAMES)).tolist(), strict=True)
-    return {name: n for name, n in n_by_op if n} | {"delivery": int(np.count_nonzero(first))}
-
-
-def _ranks(ranks: Int32s) -> pa.Array:
-    """Ranks as Arrow has them, null in place of 0."""
-    valid = np.packbits(ranks != 0, bitorder="little")
-    return pa.Array.from_buffers(pa.int32(), len(ranks), [pa.py_buffer(valid), pa.py_buffer(ranks)])
+        return AnswerRows(shape, answered, n)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.room import ample, initial
+from skyband.table.answer_rows import AnswerRows, AnswerShape
 from skyband.topk.change_log import ChangeLog, Members
 from skyband.topk.earlier_deliveries import EarlierDeliveries
 from skyband.topk.kernels.buffer import ENTER, make_ghosts
@@ -117,8 +117,8 @@ class DeliveryMemory(ChangeLog):
         self.ghosts.length[0] = 0
         super().discard()
 
-    def table(self, schema: pa.Schema, items: IdMap, base: int, at: Int64s) -> pa.Table:
-        """Everything told since the last table; what was lost in this verb is remembered from now on."""
-        told = super().table(schema, items, base, at)
+    def answer(self, shape: AnswerShape, items: IdMap, base: int, at: Int64s) -> AnswerRows:
+        """Everything told since the last answer; what was lost in this verb is remembered from now on."""
+        told = super().answer(shape, items, base, at)
         self._end_verb()
         return told

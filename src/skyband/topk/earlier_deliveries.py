@@ -10,6 +10,7 @@ import numpy as np
 from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.growth import BY_A_QUARTER, grown
 from skyband.kernels.room import initial
+from skyband.topk.kernels.change_log import list_first
 from skyband.topk.kernels.deliveries import (
     DeliverySet,
     check_delivery_set,
@@ -51,12 +52,27 @@ class EarlierDeliveries:
             take_pairs(self._set, turns, items, fresh)
         return fresh
 
+    def note(self, turns: Int64s, items: Int64s, first: Bools, n_first: int) -> int:
+        """Note the pairs that are marked as `first`, of which there are so many; those that were noted before are not
+        marked any more. Returns how many still are.
+        """
+        if self._set is None:
+            self._reserve(self._n + n_first)
+            self._n = list_first(turns, items, first, self._turn, self._item, self._n)
+            return n_first
+        first[first] = self.take(turns[first], items[first])
+        return int(np.count_nonzero(first))
+
     def _list(self, turns: Int64s, items: Int64s) -> None:
         end = self._n + len(turns)
-        self._turn = grown(self._turn, end, share=BY_A_QUARTER)
-        self._item = grown(self._item, end, share=BY_A_QUARTER)
+        self._reserve(end)
         self._turn[self._n : end], self._item[self._n : end] = turns, items
         self._n = end
+
+    def _reserve(self, n: int) -> None:
+        if n > len(self._turn):
+            self._turn = grown(self._turn, n, share=BY_A_QUARTER)
+            self._item = grown(self._item, n, share=BY_A_QUARTER)
 
     def recall(self) -> None:
         """From now on, tell pairs that were noted before from others."""

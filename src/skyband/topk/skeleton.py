@@ -14,10 +14,12 @@ import pyarrow as pa
 from skyband.contract import Engine, Horizon, pack, take, unpack
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.heap import make_heap
+from skyband.kernels.id_list import AnyIds, IdList
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.order import is_strictly_ascending
 from skyband.kernels.ragged import places_of
 from skyband.table import change_schema, empty_table, ranking_schema, staircase_schema
+from skyband.table.answer_rows import AnswerRows, answer_shape
 from skyband.topk.change_log import ChangeLog, Members
 from skyband.topk.earlier_deliveries import EarlierDeliveries
 from skyband.topk.kernels.gate import FOR_EVER, CandidateRows, Stairs, read_gates, read_stairs
@@ -59,6 +61,7 @@ class Rows(Members, Protocol):
 class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, PublicationsT]):
     """Top-k over sliding windows: time goes on, publications come and go, rows are worked through."""
 
+    takes_id_lists = True
     subscriptions: type[SubscriptionsT]
     publications: type[PublicationsT]
     _rows: Rows
@@ -130,10 +133,10 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             "deliveries": self._earlier.n_bytes,
         }
 
-    def _registered(self, ids: pa.Array) -> Bools:
+    def _registered(self, ids: AnyIds) -> Bools:
         return self._roster.ids.find(ids) >= 0
 
-    def _stored(self, ids: pa.Array) -> Bools:
+    def _stored(self, ids: AnyIds) -> Bools:
         return np.zeros(len(ids), np.bool_) if self._store is None else self._store.ids.find(ids) >= 0
 
     @property
@@ -147,20 +150,20 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._store = Store(self._dims, self.settings.bounds.diagonal)
         return self._store
 
-    def _subscribe(self, rows: SubscriptionsT) -> pa.Table:
+    def _subscribe(self, rows: SubscriptionsT) -> AnswerRows:
         if len(rows.ids):
             self._answer(self._add(rows))
-        return self._table(self._one_step().now)
+        return self._told(self._one_step().now)
 
     def _add(self, rows: SubscriptionsT) -> Int64s:
         slots = self._enrol(rows, self._questions_of(rows))
         self.horizon = self.horizon.widened_by_all(rows.window)
         return slots
 
-    def _unsubscribe(self, ids: pa.Array) -> pa.Table:
+    def _unsubscribe(self, ids: AnyIds) -> AnswerRows:
         slots = self._roster.ids.find(ids)
         self._change_log.leave(slots)
-        changes = self._table(self._one_step().now)
+        changes = self._told(self._one_step().now)
         self._give_up(slots)
         self._sift()
         return changes
@@ -169,38 +172,39 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._rows.remove(slots)
         self._question_store.remove(slots)
 
-    def _resize(self, ids: pa.Array, k: int) -> pa.Table:
+    def _resize(self, ids: AnyIds, k: int) -> AnswerRows:
         slots = self._roster.ids.find(ids)
         if len(slots):
             self._earlier.forget(self._roster.turn[slots])
             self._note_members(slots)
             self._renew(slots, k)
-        return self._table(self._one_step().now)
+        return self._told(self._one_step().now)
 
-    def _retract(self, ids: pa.Array) -> pa.Table:
+    def _retract(self, ids: AnyIds) -> AnswerRows:
         if not len(ids):
-            return self._table(self._one_step().now)
+            return self._told(self._one_step().now)
         store = self._opened()
         indices = store.ids.find(ids)
         self._earlier.recall()
         store.retract(indices)
         if self.n_subscriptions:
             self._mend(indices)
-        changes = self._table(self._one_step().now)
+        changes = self._told(self._one_step().now)
         store.release(indices)
         return changes
 
-    def _publish(self, rows: PublicationsT) -> pa.Table:
+    def _publish(self, rows: PublicationsT) -> AnswerRows:
         if not len(rows.ids):
-            return self._table(self._one_step().now)
+            return self._told(self._one_step().now)
         self._opened()
         rows, now, rank = self._drop_late(rows)
-        times = [np.zeros(0, np.int64)]
+        times: list[Int64s] = []
         n_steps = 0
         for lo, hi in self._runs(rows, rank):
             times.append(self._take_run(rows, now, lo, hi, n_steps))
             n_steps += len(times[-1])
-        changes = self._table(np.concatenate(times))
+        times = times or [np.zeros(0, np.int64)]
+        changes = self._told(times[0] if len(times) == 1 else np.concatenate(times))
         self._forget()
         return changes
 
@@ -212,6 +216,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         if self._in_order(rows) and (self.now is None or int(rows.ts[0]) >= self.now):
             self.now = int(rows.ts[-1])
             return rows, rows.ts, np.arange(len(rows.ts), dtype=np.int64)
+        rows = _with_arrow_ids(rows)
         start = int(rows.ts[0]) if self.now is None else self.now
         now = np.maximum.accumulate(np.maximum(rows.ts, start))
         rank = np.empty(len(now), np.int64)
@@ -228,8 +233,9 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         """Pieces for one call of the kernel: the batch, or, by publication, stretches in order and each straggler."""
         if not len(rank):
             return []
-        if self.granularity == "batch":
+        if self.granularity == "batch" or len(rank) == 1:
             return [(0, len(rank))]
+        rows = _with_arrow_ids(rows)
         stragglers = np.flatnonzero(~self._opened().follow(rows.ts, rows.ids, rank))
         edges = sorted({0, len(rank), *stragglers.tolist(), *(stragglers + 1).tolist()})
         return list(pairwise(edges))
@@ -243,7 +249,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._append(self._arrivals(part))
         first = store.tail - n
         if self.granularity == "batch":
-            steps = self._one_step()._replace(first=first)
+            steps = self._one_step(first)
         else:
             ends = np.arange(1, n + 1, dtype=np.int64)
             steps = Steps(first, offset, first + ends, now[lo:hi].copy(), before + ends)
@@ -259,15 +265,16 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         latest = self._opened().latest_ts
         return is_strictly_ascending(rows.ts) and (latest is None or int(rows.ts[0]) > latest)
 
-    def _one_step(self) -> Steps:
-        """A step that ends now, with everything that has arrived."""
+    def _one_step(self, first: int | None = None) -> Steps:
+        """A step that ends now, with everything that has arrived, from index `first` on if something arrives in it."""
         tail, stamps_end = (0, 0) if self._store is None else (self._store.tail, self._store.stamps_end)
-        return Steps(tail, 0, *(np.array([value], np.int64) for value in (tail, self.now or 0, stamps_end)))
+        end, now, stamps = np.array([[tail], [self.now or 0], [stamps_end]], np.int64)
+        return Steps(tail if first is None else first, 0, end, now, stamps)
 
-    def _advance(self, now: int) -> pa.Table:
+    def _advance(self, now: int) -> AnswerRows:
         if self._store is not None:
             self._take_steps(self._one_step(), True)
-        changes = self._table(self._one_step().now)
+        changes = self._told(self._one_step().now)
         self._forget()
         return changes
 
@@ -289,11 +296,13 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _forgotten(self, lo: int, hi: int) -> None:  # an engine that keeps nothing of its own has nothing to do
         """The store forgets the publications lo to hi, its first; their contents can still be read."""
 
-    def _table(self, at: Int64s) -> pa.Table:
-        schema = change_schema(self._id_type("subscriptions id"), self._id_type("publications id"))
+    def _told(self, at: Int64s) -> AnswerRows:
+        """All that was told in this verb; `at` is the time of each step."""
+        kinds = self._id_type("subscriptions id"), self._id_type("publications id")
+        shape = answer_shape(change_schema, *kinds)
         if self._store is None:
-            return empty_table(schema)
-        return self._change_log.table(schema, self._store.ids, self._store.base, at)
+            return AnswerRows.none(shape)
+        return self._change_log.answer(shape, self._store.ids, self._store.base, at)
 
     def _tally(self, changes: pa.Table) -> dict[str, int]:
         return self._change_log.tally
@@ -417,3 +426,13 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _delivered(self, slots: Int64s) -> Deliveries:
         """What was delivered to these slots, who are in turn, and is live, but for their tops."""
         return self._rows.delivered(slots)
+
+
+def _with_arrow_ids(rows: PublicationsT) -> PublicationsT:
+    """Rows whose ids can be compared with others."""
+    ids: Any = rows.ids
+    if not isinstance(ids, IdList):
+        return rows
+    changed: Any = rows
+    with_ids: PublicationsT = changed._replace(ids=ids.to_arrow())
+    return with_ids

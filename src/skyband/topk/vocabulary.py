@@ -5,7 +5,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.kernels.array import Int64s
+from skyband.kernels.count import count_down, count_up
 from skyband.kernels.growth import grown
+from skyband.kernels.id_list import AnyIds, IdList
 from skyband.kernels.idmap import IdMap
 
 
@@ -36,32 +38,49 @@ class Vocabulary:
     def n_bytes(self) -> int:
         return self._ids.n_bytes + self._n_uses.nbytes + self._free.nbytes
 
-    def take(self, words: pa.Array) -> Int64s:
+    def take(self, words: AnyIds) -> Int64s:
         """The code of each word, which is in use once more."""
+        codes = self._codes_of(words) if isinstance(words, IdList) else self._codes_of_many(words)
+        count_up(self._n_uses, codes)
+        return codes
+
+    def _codes_of_many(self, words: pa.Array) -> Int64s:
+        """The codes of words of which most are known, so that there is room for the others alone."""
         codes = self._ids.find(words)
         new = np.flatnonzero(codes < 0)
         if len(new):
             unknown = words.take(pa.array(new))
-            fresh = pc.unique(unknown)
-            self._ids.add(fresh, self._fresh_codes(len(fresh)))
+            self._codes_of(pc.unique(unknown))
             codes[new] = self._ids.find(unknown)
-        np.add.at(self._n_uses, codes, 1)
         return codes
 
-    def _fresh_codes(self, n: int) -> Int64s:
-        n_again = min(n, len(self._free))
-        again, self._free = np.split(self._free, [n_again])
-        codes = np.concatenate([again, np.arange(self._end, self._end + n - n_again)])
-        self._end += n - n_again
-        self._n_uses = grown(self._n_uses, self._end)
+    def _codes_of(self, words: AnyIds) -> Int64s:
+        """The codes of words, any of which may be new."""
+        codes, n_new = self._ids.take(words, self._next_codes(len(words)))
+        self._pass(n_new)
         return codes
+
+    def _next_codes(self, n: int) -> Int64s:
+        """The codes that the next n new words will have."""
+        again = self._free[:n]
+        if len(again) == n:
+            return again
+        fresh = np.arange(self._end, self._end + n - len(again))
+        self._n_uses = grown(self._n_uses, self._end + n)
+        return np.concatenate([again, fresh])
+
+    def _pass(self, n: int) -> None:
+        """So many of the next codes are given away."""
+        n_again = min(n, len(self._free))
+        self._free = self._free[n_again:]
+        self._end += n - n_again
 
     def give(self, codes: Int64s) -> None:
         """These words are in use once less, each as often as it is listed."""
-        np.subtract.at(self._n_uses, codes, 1)
-        unused = codes[self._n_uses[codes] == 0]
-        if len(unused):
-            unused = np.unique(unused)
+        unused = np.empty(len(codes), np.int64)
+        n = count_down(self._n_uses, codes, unused)
+        if n:
+            unused = np.sort(unused[:n])
             self._ids.remove(unused)
             self._free = np.concatenate([self._free, unused])
 

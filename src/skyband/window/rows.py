@@ -75,7 +75,7 @@ def parse_publications(table: pa.Table, settings: Settings) -> Parsed[Publicatio
 def read_publications(rows: list[Row], settings: Settings) -> Publications:
     """Few plain publications as `parse_publications` reads them, or `Doubtful`."""
     plain = PlainRows(rows, frozenset({"id", "ts", "point"}))
-    return Publications(plain.ids(), plain.integers("ts"), plain.vectors("point", settings.dims))
+    return Publications(plain.ids(), plain.times(), plain.vectors("point", settings.dims))
 
 
 def read_subscriptions(rows: list[Row], settings: Settings) -> Subscriptions:
