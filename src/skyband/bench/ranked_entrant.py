@@ -57,6 +57,10 @@ TIERS = IndexEntrant("Tiers", "sopt", "tiers")
 TIERS_DYNAMIC = IndexEntrant("Tiers, dynamic", "sopt", "tiers", form="dynamic")
 # Not in the paper either: relaxed matching in the order of what subscriptions can score.
 TOTAL = IndexEntrant("Total", "sopt", "total")
+# Exact matching by one part of each subscription, and by cells in all dimensions.
+ANCHOR = IndexEntrant("anchor", "sopt")
+CELLS = IndexEntrant("cells", "sopt", exact="cells")
+CELLS_DYNAMIC = IndexEntrant("cells, dynamic", "sopt", exact="cells", form="dynamic")
 SCAN = IndexEntrant("IndexScan", None)
 
 
