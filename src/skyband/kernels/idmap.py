@@ -1,9 +1,9 @@
 """A map from ids to slots and back: open addressing over the ids' bytes, no Python object per id.
 
-An integer id is its eight bytes, a string its UTF-8. `places` holds slots (or EMPTY, or GONE where one was removed);
-the bytes of slot s are `arena[start[s] : start[s] + length[s]]`. Invariants: every slot with `length >= 0` is found by
-its own bytes; the number of places is a power of two, at least twice the places in use or GONE; removed bytes make up
-at most about half of the arena.
+Integers are in a map of numbers, which holds them by slot. A string is its UTF-8: `places` holds slots (or EMPTY, or
+GONE where one was removed); the bytes of slot s are `arena[start[s] : start[s] + length[s]]`. Invariants: every slot
+with `length >= 0` is found by its own bytes; the number of places is a power of two, at least twice the places in use
+or GONE; removed bytes make up at most about half of the arena.
 """
 
 from typing import NamedTuple
@@ -11,9 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from skyband.kernels.array import Bytes, Int64s
+from skyband.kernels.array import Bytes, Int32s, Int64s
+from skyband.kernels.byte_copy import copy_bytes
 from skyband.kernels.compile import kernel
-from skyband.kernels.growth import grown
+from skyband.kernels.growth import BY_A_QUARTER, grown
+from skyband.kernels.number_map import NumberMap
 
 EMPTY = -1
 GONE = -2
@@ -31,9 +33,9 @@ class IdBytes(NamedTuple):
 class Places(NamedTuple):
     """The arrays of an IdMap."""
 
-    places: Int64s
+    places: Int32s
     start: Int64s
-    length: Int64s
+    length: Int32s
     arena: Bytes
 
 
@@ -120,25 +122,12 @@ def place_slots(table: Places) -> None:
 def gather_ids(table: Places, slots: Int64s, ends: Int64s, data: Bytes) -> None:
     """Copy the bytes of these slots to `data`, id i to `data[ends[i] : ends[i + 1]]`."""
     for i in range(len(slots)):
-        start = table.start[slots[i]]
-        for j in range(ends[i + 1] - ends[i]):
-            data[ends[i] + j] = table.arena[start + j]
-
-
-@kernel
-def gather_numbers(table: Places, slots: Int64s, data: Bytes) -> None:
-    """Copy the eight bytes of the number of each of these slots to `data`, one after another."""
-    for i in range(len(slots)):
-        start = table.start[slots[i]]
-        for j in range(8):
-            data[8 * i + j] = table.arena[start + j]
+        # What is overwritten behind an id is written again by the next.
+        copy_bytes(table.arena, table.start[slots[i]], ends[i + 1] - ends[i], data, ends[i])
 
 
 def id_bytes(ids: pa.Array) -> IdBytes:
-    """The bytes of an Arrow array of int64 or string, without nulls."""
-    if pa.types.is_integer(ids.type):
-        numbers = np.ascontiguousarray(ids.to_numpy(zero_copy_only=False), np.int64)
-        return IdBytes(numbers.view(np.uint8).copy(), np.arange(len(ids) + 1, dtype=np.int64) * 8)
+    """The bytes of an Arrow array of string, without nulls."""
     wide = ids.cast(pa.large_string())
     _, offsets, data = wide.buffers()
     ends = np.frombuffer(offsets, np.int64)[wide.offset : wide.offset + len(wide) + 1].copy()
@@ -147,30 +136,42 @@ def id_bytes(ids: pa.Array) -> IdBytes:
     return IdBytes(held, ends)
 
 
+def id_numbers(ids: pa.Array) -> Int64s:
+    """The numbers of an Arrow array of integers, without nulls."""
+    return np.ascontiguousarray(ids.to_numpy(zero_copy_only=False), np.int64).copy()
+
+
 class IdMap:
     """Ids of one type, each at a slot of the caller's choosing."""
 
     def __init__(self) -> None:
         self.type: pa.DataType | None = None
         self.size = 0
+        self._numbers = NumberMap()
         self._taken = 0
         self._top = 0
         self._garbage = 0
         self._table = Places(
-            np.full(16, EMPTY, np.int64),
+            np.full(16, EMPTY, np.int32),
             np.zeros(0, np.int64),
-            np.full(0, -1, np.int64),
+            np.full(0, -1, np.int32),
             np.zeros(0, np.uint8),
         )
 
     @property
     def n_bytes(self) -> int:
-        return sum(array.nbytes for array in self._table)
+        return self._numbers.n_bytes + sum(array.nbytes for array in self._table)
+
+    @property
+    def _numeric(self) -> bool:
+        return self.type is not None and pa.types.is_integer(self.type)
 
     def find(self, ids: pa.Array) -> Int64s:
         """The slot of each id, -1 for an unknown one."""
         slots = np.full(len(ids), -1, np.int64)
         if self.size and len(ids) and self.type == ids.type:
+            if self._numeric:
+                return self._numbers.find(id_numbers(ids))
             find_ids(self._table, id_bytes(ids), slots)
         return slots
 
@@ -179,6 +180,10 @@ class IdMap:
         if not len(ids):
             return
         self.type = ids.type
+        if self._numeric:
+            self._numbers.add(id_numbers(ids), slots)
+            self.size += len(ids)
+            return
         given = id_bytes(ids)
         self._reserve(len(ids), int(slots.max()) + 1, int(given.ends[-1] - given.ends[0]))
         self._top = add_ids(self._table, given, slots, self._top)
@@ -187,14 +192,20 @@ class IdMap:
 
     def remove(self, slots: Int64s) -> None:
         """Forget the ids at these slots."""
+        self.size -= len(slots)
+        if self._numeric:
+            self._numbers.remove(slots)
+            return
         self._garbage += int(self._table.length[slots].sum())
         remove_slots(self._table, slots)
-        self.size -= len(slots)
         if self._garbage > 4096 and 2 * self._garbage > self._top:
             self._compact()
 
     def shift(self, n: int) -> None:
         """Renumber: slot s becomes s - n. The first n slots must hold no id."""
+        if self._numeric:
+            self._numbers.shift(n)
+            return
         start, length = self._table.start[n:].copy(), self._table.length[n:].copy()
         self._table = self._table._replace(start=start, length=length)
         self._compact()
@@ -202,11 +213,8 @@ class IdMap:
     def ids(self, slots: Int64s) -> pa.Array:
         """The ids at these slots, as an Arrow array."""
         slots = np.ascontiguousarray(slots, np.int64)
-        kind = self.type if self.type is not None else pa.string()
-        if pa.types.is_integer(kind):
-            numbers = np.empty(len(slots), np.int64)
-            gather_numbers(self._table, slots, numbers.view(np.uint8))
-            return pa.array(numbers)
+        if self._numeric:
+            return pa.array(self._numbers.numbers(slots))
         ends, data = self._gather(slots)
         if len(data) > LARGEST_STRINGS:
             buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
@@ -225,9 +233,9 @@ class IdMap:
 
     def _reserve(self, n: int, slots: int, n_bytes: int) -> None:
         self._table = self._table._replace(
-            start=grown(self._table.start, slots),
-            length=grown(self._table.length, slots, fill=-1),
-            arena=grown(self._table.arena, self._top + n_bytes),
+            start=grown(self._table.start, slots, share=BY_A_QUARTER),
+            length=grown(self._table.length, slots, fill=-1, share=BY_A_QUARTER),
+            arena=grown(self._table.arena, self._top + n_bytes, share=BY_A_QUARTER),
         )
         if 2 * (self._taken + n) > len(self._table.places):
             self._rehash(self.size + n)
@@ -236,7 +244,7 @@ class IdMap:
         n_places = 16
         while n_places < 3 * expected:
             n_places *= 2
-        self._table = self._table._replace(places=np.full(n_places, EMPTY, np.int64))
+        self._table = self._table._replace(places=np.full(n_places, EMPTY, np.int32))
         place_slots(self._table)
         self._taken = self.size
 
@@ -251,6 +259,10 @@ class IdMap:
 
     def check(self) -> None:
         """Assert the invariants."""
+        if self._numeric:
+            self._numbers.check()
+            assert self._numbers.size == self.size
+            return
         slots = np.flatnonzero(self._table.length >= 0)
         assert len(slots) == self.size
         assert len(self._table.places) & (len(self._table.places) - 1) == 0

@@ -57,7 +57,7 @@ class ScoredEngine(RankedEngine):
         self.index: Kind = index
         self.access: Access = access
         self.delta = check_integer("delta", delta, 1, 2**62)
-        self._lexicon = Lexicon()
+        self._lexicon = Lexicon(ties=False)
         self._matcher = self._make_matcher()
 
     def _make_matcher(self) -> Matcher:
