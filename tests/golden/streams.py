@@ -501,6 +501,7 @@ OPTIONS: dict[tuple[str, str], list[tuple[dict[str, Any], tuple[str, ...]]]] = {
             for index in ("sopt", "ir", "r", "segment", "interval")
         ),
         ({"access": "total", "delta": 4}, ("relaxed 40d", "relaxed")),
+        ({"access": "descent"}, ("relaxed",)),
         ({"access": "intersect", "delta": 4}, ("exact", "exact 40d")),
         ({"access": "anchor", "index": "ir"}, ("exact", "exact 40d")),
     ],

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 import skyband
-from skyband.bench.ranked_data import MATCHED, RankedData, boxes
+from skyband.bench.ranked_data import MATCHED, RankedData, boxes, sparse
 from skyband.kernels.array import Bools, Floats
 from skyband.ranked.kernels.cells import PAGE
-from skyband.ranked.kernels.fitting import make_rule
+from skyband.ranked.kernels.fitting import MAX, make_rule
 from skyband.ranked.kernels.interval_scan import Events
 from skyband.ranked.kernels.streams import RANDOM
 from skyband.ranked.matcher import Access, Matcher, chosen_access
@@ -212,3 +212,53 @@ def test_unicode_ids_and_k_beyond_everything() -> None:
 
 def test_cells_are_for_several_dimensions_by_default() -> None:
     assert [chosen_access("auto", EXACT, dims) for dims in (1, 2, 16, 17)] == ["anchor", "cells", "cells", "anchor"]
+
+
+RELAXED = make_rule("flat", "overlap", "sum", "relaxed")
+
+
+def test_descent_is_for_many_dimensions_by_default() -> None:
+    ways = [chosen_access("auto", RELAXED, dims) for dims in (1, 2, 16, 17)]
+    assert ways == ["threshold", "tiers", "tiers", "descent"]
+    assert chosen_access("auto", RELAXED._replace(combination=MAX), 17) == "total"
+
+
+@pytest.mark.parametrize("n_asked", [0, 1, 3, 7])
+def test_descent_finds_what_the_threshold_algorithm_does(n_asked: int) -> None:
+    """Fewer parts than are at hand, and more; some open, some that weigh nothing, and many ties."""
+    random, n, dims = np.random.default_rng(n_asked), 300, 20
+    order = np.argsort(random.random((n, dims)), axis=1)[:, :n_asked]
+    dim = np.sort(order, axis=1).ravel().astype(np.int32)
+    lo, wide = (random.integers(0, most, n * n_asked).astype(np.float64) for most in (6, 4))
+    hi = lo + wide
+    lo[random.random(len(lo)) < 0.2], hi[random.random(len(hi)) < 0.2] = -np.inf, np.inf
+    weight, budget = random.integers(0, 4, n * n_asked).astype(float), np.full(n, UNLIMITED)
+    budget[::7] = 2
+    rows = Subscriptions(None, np.arange(n + 1) * n_asked, dim, lo, hi, weight, budget, dims)
+    low = random.integers(-1, 8, (40, dims)).astype(float)
+    low[random.random(low.shape) < 0.1] = np.nan
+    high = np.where(random.random((40, 1)) < 0.5, low, low + random.integers(0, 3, low.shape))
+    answers = []
+    for access in ("descent", "threshold"):
+        found = Matcher(RELAXED, dims, access=access)
+        found.label = np.arange(n)
+        found.add(np.arange(n), rows)
+        found.remove(np.arange(0, n, 5))
+        found.check()
+        answers.append(found.match(Events(low, high, np.tile([1, 4, 50, n], 10))))
+    for one, other in zip(*answers, strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.jit_only
+def test_descent_looks_at_few() -> None:
+    data = sparse(20_000, 100, 3, 50)
+    counted = {}
+    for access in ("total", "descent"):
+        found = Matcher(RELAXED, data.dims, access=access)
+        found.label = np.arange(data.n)
+        found.add(np.arange(data.n), data.rows)
+        found.match(data.events(50, 20))
+        counted[access] = found.work[RANDOM] / 50
+    assert counted["descent"] < counted["total"] / 5
+    assert counted["descent"] < data.n / 40

@@ -144,6 +144,12 @@ def test_cells_under_changes(options: dict[str, Any]) -> None:
     drive(engine, oracle, seed=5, rounds=10, intervals=True)
 
 
+@pytest.mark.parametrize("options", TIERED, ids=str)
+def test_descent_under_changes(options: dict[str, Any]) -> None:
+    engine, oracle = opened(k=5, access="descent", **options)
+    drive(engine, oracle, seed=7, rounds=10, intervals=True)
+
+
 @pytest.mark.parametrize("index", KINDS[1:])
 def test_every_index_under_changes(index: str) -> None:
     engine, oracle = opened(k=5, delta=16, index=index, access="threshold")
@@ -225,10 +231,13 @@ def test_merge_takes_everything_in_at_once() -> None:
     ("options", "sentence"),
     [
         ({"index": "b"}, "index is sopt, ir, r, segment or interval, not 'b'."),
-        ({"access": "scan"}, "access is auto, anchor, cells, intersect, threshold, tiers or total, not 'scan'."),
+        (
+            {"access": "scan"},
+            "access is auto, anchor, cells, descent, intersect, threshold, tiers or total, not 'scan'.",
+        ),
         (
             {"access": "anchor"},
-            "The access anchor is for exact matching; relaxed matching has threshold, tiers and total.",
+            "The access anchor is for exact matching; relaxed matching has descent, threshold, tiers and total.",
         ),
         (
             {"access": "tiers", "matching": "exact"},
@@ -236,7 +245,7 @@ def test_merge_takes_everything_in_at_once() -> None:
         ),
         (
             {"access": "tiers", "combination": "max"},
-            "Tiers are for sums; other combinations have the access total.",
+            "Descent and tiers are for sums; other combinations have the access total.",
         ),
         ({"delta": 0}, "delta is an integer from 1 to 4611686018427387904, not 0."),
     ],

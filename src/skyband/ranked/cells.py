@@ -1,16 +1,29 @@
-"""Pages of subscriptions by cells, for exact matching in several dimensions: filled, divided, and emptied."""
+"""Pages of subscriptions, by cells for exact matching, by score for relaxed: filled, divided, and emptied."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from skyband.kernels.array import Bools, Floats, Int64s
+from skyband.kernels.array import Bools, Float32s, Floats, Int32s, Int64s
 from skyband.kernels.growth import blank, resized_all
-from skyband.kernels.ragged import owners_of, places_of
+from skyband.kernels.ragged import owners_of, places_of, ranks_of
 from skyband.ranked.groups import PlaceGroups
-from skyband.ranked.kernels.cells import MOST_CUTS, N_WORDS, NOBODY, OPEN, PAGE, ROWS, WORD, Pages, UInt32s, set_bits
-from skyband.ranked.kernels.parts import HI, KEY, LO, Parts
+from skyband.ranked.kernels.cells import (
+    MOST_CUTS,
+    N_WORDS,
+    NOBODY,
+    NONE,
+    OPEN,
+    PAGE,
+    ROWS,
+    WORD,
+    Pages,
+    UInt32s,
+    set_bits,
+)
+from skyband.ranked.kernels.parts import HI, KEY, LO, Parts, rounded_down, rounded_up
 from skyband.ranked.kernels.tiering import DividedMembers, divide, make_corner
+from skyband.ranked.part import bounded
 from skyband.ranked.pool import OwnerPool
 
 # So many ends of a dimension say how crowded its stretches are, and where a page cuts it.
@@ -33,9 +46,12 @@ class AskedBoxes(NamedTuple):
 
 
 class PageIndex(PlaceGroups):
-    """Full pages, and an open one that takes what comes next; the boxes of members are in the pool of parts."""
+    """Full pages, and an open one that takes what comes next; the boxes of members are in the pool of parts.
 
-    def __init__(self, dims: int, pool: OwnerPool) -> None:
+    There are cells in the first `dims` dimensions, and `n_held` parts of each member at hand.
+    """
+
+    def __init__(self, dims: int, pool: OwnerPool, n_held: int = 0) -> None:
         super().__init__(PAGE)
         self._pool = pool
         self._dims = dims
@@ -44,7 +60,9 @@ class PageIndex(PlaceGroups):
         bits, live = np.zeros((0, dims, ROWS, N_WORDS), np.uint32), np.zeros((0, N_WORDS), np.uint32)
         cut, ends = np.zeros((0, dims, MOST_CUTS)), np.zeros((0, dims))
         owner, score, head = np.zeros((0, PAGE), np.int32), np.zeros((0, PAGE)), np.zeros((0, N_WORDS + 1), np.int32)
-        self.pages = Pages(bits, live, cut, ends, ends, owner, score, head, np.zeros(0, np.int64))
+        dim, weight = np.zeros((0, PAGE, n_held), np.int32), np.zeros((0, PAGE, n_held), np.float32)
+        held = dim, np.zeros((0, PAGE, n_held, 2), np.float32), weight
+        self.pages = Pages(bits, live, cut, ends, ends, owner, score, head, *held, np.zeros(0, np.int64))
 
     @property
     def n_bytes(self) -> int:
@@ -76,18 +94,41 @@ class PageIndex(PlaceGroups):
         self._sort(parts)
 
     def _boxes(self, parts: Parts, owners: Int64s) -> AskedBoxes:
-        pool, n = self._pool, len(owners)
-        sizes = pool.n_parts[owners].astype(np.int64)
-        at, member = places_of(pool.first[owners], sizes), owners_of(sizes)
+        n, (at, member) = len(owners), self._parts_of(owners)
+        celled = parts.dim[at] < self._dims
+        at, member = at[celled], member[celled]
         lo, hi = np.full((n, self._dims), -np.inf), np.full((n, self._dims), np.inf)
         lo[member, parts.dim[at]], hi[member, parts.dim[at]] = parts.fact[at, LO], parts.fact[at, HI]
-        # In exact matching every row of an owner has its whole score, and everyone has one.
-        return AskedBoxes(lo, hi, parts.fact[pool.first[owners], KEY], parts.label[owners])
+        # Every row of an owner has its whole score; who has no rows, in relaxed matching, scores nothing.
+        score, some = np.zeros(n), self._pool.n_owned[owners] > 0
+        score[some] = parts.fact[self._pool.first[owners[some]], KEY]
+        return AskedBoxes(lo, hi, score, parts.label[owners])
+
+    def _parts_of(self, owners: Int64s) -> tuple[Int64s, Int64s]:
+        """Where the parts of these owners are, and whose each is."""
+        sizes = self._pool.n_parts[owners].astype(np.int64)
+        return places_of(self._pool.first[owners], sizes), owners_of(sizes)
+
+    def _held(self, parts: Parts, owners: Int64s) -> tuple[Int32s, Float32s, Float32s]:
+        """The dimensions, ends and weights of the heaviest parts that are not open on both sides."""
+        n_held = self.pages.dim.shape[2]
+        at, member = self._parts_of(owners)
+        closed = bounded(parts.fact[at, LO], parts.fact[at, HI])
+        at, member = at[closed], member[closed]
+        order = np.lexsort((-parts.weight[at], member))
+        rank = ranks_of(np.bincount(member, minlength=len(owners)))
+        at, member, rank = at[order][rank < n_held], member[rank < n_held], rank[rank < n_held]
+        dim = np.full((len(owners), n_held), NONE, np.int32)
+        end, weight = np.zeros((*dim.shape, 2), np.float32), np.zeros(dim.shape, np.float32)
+        dim[member, rank], weight[member, rank] = parts.dim[at], rounded_down(parts.weight[at])
+        end[member, rank, 0] = rounded_down(parts.fact[at, LO])
+        end[member, rank, 1] = rounded_up(parts.fact[at, HI])
+        return dim, end, weight
 
     def _append(self, parts: Parts, owners: Int64s, boxes: AskedBoxes) -> None:
         pages, page = self.pages, self._open
         at = self._join(owners)
-        self._write(page, at, owners, boxes)
+        self._write(parts, page, at, owners, boxes)
         pages.lo[page] = np.minimum(pages.lo[page], boxes.lo.min(axis=0))
         pages.hi[page] = np.maximum(pages.hi[page], boxes.hi.max(axis=0))
         # The first of each word that has new members, the dead included, and of the page.
@@ -100,12 +141,14 @@ class PageIndex(PlaceGroups):
         label = parts.label[pages.owner[page, among]]
         pages.head[page, N_WORDS] = among[np.lexsort((-label, -pages.score[page, among]))[0]]
 
-    def _write(self, page: int, at: Int64s, owners: Int64s, boxes: AskedBoxes) -> None:
+    def _write(self, parts: Parts, page: int, at: Int64s, owners: Int64s, boxes: AskedBoxes) -> None:
         """Put members at these places, which follow each other."""
         pages = self.pages
         pages.owner[page, at], pages.score[page, at] = owners, boxes.score
         np.bitwise_or.at(pages.live[page], at // WORD, _bit(at))
         set_bits(pages.bits[page], int(at[0]), *_cells(pages.cut[page], boxes))
+        if pages.dim.shape[2]:
+            pages.dim[page, at], pages.end[page, at], pages.weight[page, at] = self._held(parts, owners)
 
     def _build(self, parts: Parts, owners: Int64s, boxes: AskedBoxes) -> None:
         """Divide new members and those of the open page among full pages and a new open one."""
@@ -122,15 +165,15 @@ class PageIndex(PlaceGroups):
         for start in range(0, len(order), PAGE):
             members = order[start : start + PAGE]
             members = members[np.argsort(rank[members])]
-            self._fill(self._free.pop(0), owners[members], boxes.taken(members))
+            self._fill(parts, self._free.pop(0), owners[members], boxes.taken(members))
 
-    def _fill(self, page: int, owners: Int64s, boxes: AskedBoxes) -> None:
+    def _fill(self, parts: Parts, page: int, owners: Int64s, boxes: AskedBoxes) -> None:
         """Have these members in a page without any; they are given best first."""
         pages = self.pages
         for j in range(self._dims):
             cuts = _cuts(boxes.lo[:, j], boxes.hi[:, j])
             pages.cut[page, j, : len(cuts)] = cuts
-        self._write(page, np.arange(len(owners)), owners, boxes)
+        self._write(parts, page, np.arange(len(owners)), owners, boxes)
         pages.lo[page], pages.hi[page] = boxes.lo.min(axis=0), boxes.hi.max(axis=0)
         heads = np.arange(0, len(owners), WORD)
         pages.head[page, heads // WORD], pages.head[page, N_WORDS] = heads, 0
@@ -172,6 +215,8 @@ class PageIndex(PlaceGroups):
             assert self._n_live[page] == len(owners)
             assert (self._place[owners] == page * PAGE + at).all()
             self._check_page(page, at, self._boxes(parts, owners), parts)
+            held = pages.dim[page, at], pages.end[page, at], pages.weight[page, at]
+            assert all(map(np.array_equal, held, self._held(parts, owners)))
 
     def _check_page(self, page: int, at: Int64s, boxes: AskedBoxes, parts: Parts) -> None:
         pages = self.pages

@@ -30,9 +30,12 @@ from skyband.ranked.rows import UNLIMITED, Subscriptions
 from skyband.ranked.tiers import TierIndex, planes_of
 from skyband.table.argument import check_choice
 
-Access = Literal["auto", "anchor", "cells", "intersect", "threshold", "tiers", "total"]
+Access = Literal["auto", "anchor", "cells", "descent", "intersect", "threshold", "tiers", "total"]
 # Tiers and cells have room for every dimension of every subscription; with more, most are not asked about.
 MOST_DIMS = 16
+
+# So many of its parts are at hand where subscriptions come in the order of what they can score.
+N_HELD = 4
 
 # Cursors of interval events get this much more room, then twice as much, until they have enough.
 ROOM = 64
@@ -63,12 +66,16 @@ class Matcher:
         self.n_owners = 0
         self.work = np.zeros(2, np.int64)
         access = chosen_access(access, rule, dims)
-        self._by_total = access == "total"
+        self._by_total = access in ("descent", "total")
         self._rule = rule._replace(keyed=not rule.exact and not self._by_total)
         self._anchored = access == "anchor"
         self._anchors = Anchors(dims)
         self._tiers = TierIndex(dims) if access == "tiers" else None
-        self._cells = PageIndex(dims, self.pool) if access == "cells" else None
+        self._pages = None
+        if access == "cells":
+            self._pages = PageIndex(dims, self.pool)
+        elif access == "descent":
+            self._pages = PageIndex(0, self.pool, N_HELD)
         self._least, self._most = 0, 0
         self._even = rule.fit == FLAT and rule.combination == SUM and dims < 2**GRAIN
         self._n_budgets = 0
@@ -89,7 +96,7 @@ class Matcher:
     @property
     def index_bytes(self) -> int:
         """The bytes of the index."""
-        beside = self._tiers or self._cells
+        beside = self._tiers or self._pages
         return self.layers.n_bytes + (beside.n_bytes if beside else 0)
 
     def add(self, owners: Int64s, rows: Subscriptions) -> None:
@@ -109,8 +116,8 @@ class Matcher:
         self._n_budgets += int((rows.budget != UNLIMITED).sum())
         if self._tiers:
             self._tiers.add(owners, planes_of(rows, made.base, self.layers.n_dims - 1))
-        elif self._cells:
-            self._cells.add(self.parts, owners)
+        elif self._pages:
+            self._pages.add(self.parts, owners)
         else:
             self.layers.add(self.parts, places[made.indexed])
 
@@ -120,8 +127,8 @@ class Matcher:
         self._n_budgets -= int((self.pool.budget[owners] != UNLIMITED).sum())
         if self._tiers:
             self._tiers.remove(owners)
-        if self._cells:
-            self._cells.remove(self.parts, owners)
+        if self._pages:
+            self._pages.remove(self.parts, owners)
         self.layers.remove(self.parts, owners)
 
     def _made(self, rows: Subscriptions, opened: Bools) -> Made:
@@ -175,8 +182,8 @@ class Matcher:
         if self._tiers:
             self._match_in_tiers(self._tiers, events, order, found)
             return found
-        if self._cells:
-            self._match_in_cells(self._cells, events, order, found)
+        if self._pages:
+            self._match_in_pages(self._pages, events, order, found)
             return found
         heap, stamp = make_heap(int(events.k.max(initial=0))), self._stamp
         self._stamp += 2 * n
@@ -208,7 +215,7 @@ class Matcher:
             match_in_tiers(index.tiers, search, events, order[:0], bounds, found)
         self.work += search.streams.work
 
-    def _match_in_cells(self, index: PageIndex, events: Events, order: Int64s, found: BestSlots) -> None:
+    def _match_in_pages(self, index: PageIndex, events: Events, order: Int64s, found: BestSlots) -> None:
         most = int(events.k.max(initial=0))
         scratch = CellScratch(blank(N_WORDS, dtype=np.uint32), make_heap(most))
         search = self._search(False, make_heap(most))
@@ -256,8 +263,8 @@ class Matcher:
         self.layers.check(self.parts)
         if self._tiers:
             self._tiers.check()
-        if self._cells:
-            self._cells.check(self.parts)
+        if self._pages:
+            self._pages.check(self.parts)
         assert self.n_owners == int(self.pool.alive.sum())
 
 
@@ -265,7 +272,7 @@ def chosen_access(access: Access, rule: Rule, dims: int) -> Access:
     """The way to subscriptions that was asked for, if it can be had, or the one that suits the rule."""
     check_choice("access", access, Access)
     if rule.exact:
-        if access in ("threshold", "tiers", "total"):
+        if access in ("descent", "threshold", "tiers", "total"):
             raise ValueError(
                 f"The access {access} is for relaxed matching; exact matching has anchor, cells and intersect."
             )
@@ -273,14 +280,18 @@ def chosen_access(access: Access, rule: Rule, dims: int) -> Access:
             return access
         return "cells" if 1 < dims <= MOST_DIMS else "anchor"
     if access in ("anchor", "cells", "intersect"):
-        raise ValueError(f"The access {access} is for exact matching; relaxed matching has threshold, tiers and total.")
-    if access == "tiers" and rule.combination != SUM:
-        raise ValueError("Tiers are for sums; other combinations have the access total.")
+        raise ValueError(
+            f"The access {access} is for exact matching; relaxed matching has descent, threshold, tiers and total."
+        )
+    if access in ("descent", "tiers") and rule.combination != SUM:
+        raise ValueError("Descent and tiers are for sums; other combinations have the access total.")
     if access != "auto":
         return access
     if dims == 1:
         return "threshold"
-    return "tiers" if rule.combination == SUM and dims <= MOST_DIMS else "total"
+    if rule.combination != SUM:
+        return "total"
+    return "tiers" if dims <= MOST_DIMS else "descent"
 
 
 def _is_even(weight: Floats) -> bool:

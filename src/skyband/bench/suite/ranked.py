@@ -15,6 +15,8 @@ from skyband.bench.ranked_entrant import (
     BUDGETED,
     CELLS,
     CELLS_DYNAMIC,
+    DESCENT,
+    DESCENT_DYNAMIC,
     DYNAMIC,
     EXACT,
     INDEXES,
@@ -175,8 +177,10 @@ def _sparse(plan: RankedSweep) -> Iterator[Contest]:
     """Tens to hundreds of dimensions of which a subscription asks about three, relaxed and exact."""
     for n in plan.ns:
         for dims in plan.dims:
-            relaxed = (SOPT, IR, TOTAL, SCAN) if dims > MOST_DIMS else (SOPT, IR, TOTAL, TIERS, SCAN)
-            matches = ((RELAXED, relaxed), (EXACT, (SOPT, IR, SCAN)))
+            many = (SOPT, IR, TOTAL, DESCENT, DESCENT_DYNAMIC, SCAN)
+            relaxed = many if dims > MOST_DIMS else (*many, TIERS)
+            exact = (SOPT, IR, SCAN) if dims > MOST_DIMS else (SOPT, IR, CELLS, SCAN)
+            matches = ((RELAXED, relaxed), (EXACT, exact))
             data = partial(sparse, n, dims, N_ASKED, plan.effort.n_events)
             yield Contest(data, matches, plan.ks, plan.effort)
 

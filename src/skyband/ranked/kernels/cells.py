@@ -8,6 +8,9 @@ the dimension open, for events that lack it. Those who are left are looked at in
 Pages, words and places are gone through by what can be scored there, and a search ends where nobody comes before the
 k-th any more, of equal scores by their labels. A page that an event does not reach is passed over.
 
+Relaxed matching of sums in many dimensions has the same pages without cells: subscriptions in the descending order of
+what they can score, each with the heaviest of its parts at hand. What an event misses of these is lost of the score.
+
 Invariants: an interval reaches into the cells from that of its lower end to that of its upper end, and the cell of a
 value is how many cuts are not above it; `lo` and `hi` hold for all members of a page; nobody at the places of a word,
 or of a page, comes before its `head`; a place that is not live is met by nothing.
@@ -18,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skyband.kernels.array import Floats, Int32s, Int64s
+from skyband.kernels.array import Float32s, Floats, Int32s, Int64s
 from skyband.kernels.compile import inlined, kernel
 from skyband.kernels.heap import Heap, worse
 from skyband.kernels.simd import lowest_bit
@@ -37,8 +40,10 @@ PAGE = WORD * N_WORDS
 ROWS = 64
 OPEN = ROWS - 1
 MOST_CUTS = ROWS - 2
-# No head, where nobody was yet.
-NOBODY = -1
+# No head, where nobody was yet, and no part.
+NOBODY, NONE = -1, -1
+# What sums in two orders may differ by, as a share of the greatest.
+SLACK = 2.0**-30
 
 
 class Pages(NamedTuple):
@@ -46,6 +51,9 @@ class Pages(NamedTuple):
 
     `lo` and `hi` are by page and dimension, `owner` and `score` by page and place. A `head` is a place of its page, by
     word and last of the whole page. `order` has the pages by their heads.
+
+    Where not all parts have to be met, some of each member are at hand: by page, place and number their `dim`, or NONE,
+    their ends rounded outward, and their weights rounded down.
     """
 
     bits: UInt32s
@@ -56,6 +64,9 @@ class Pages(NamedTuple):
     owner: Int32s
     score: Floats
     head: Int32s
+    dim: Int32s
+    end: Float32s
+    weight: Float32s
     order: Int64s
 
 
@@ -133,6 +144,20 @@ def _beaten(pages: Pages, search: RankingSearch, page: int, place: int) -> bool:
     return worse(-pages.score[page, place], label, heap.keys[0], heap.stamps[0])
 
 
+@inlined
+def _falls_short(pages: Pages, search: RankingSearch, page: int, place: int, low: Floats, high: Floats) -> bool:
+    """Whether the one at a place misses so much that it comes after the worst of a full heap."""
+    can, inside = pages.score[page, place], search.rule.inside
+    least = -search.scratch.heap.keys[0] - SLACK * can
+    for i in range(pages.dim.shape[2]):
+        j = pages.dim[page, place, i]
+        if j == NONE:
+            break
+        if not meets(pages.end[page, place, i, 0], pages.end[page, place, i, 1], low[j], high[j], inside):
+            can -= pages.weight[page, place, i]
+    return can < least
+
+
 @kernel
 def search_pages(pages: Pages, search: RankingSearch, events: Events, event: int, scratch: CellScratch) -> int:
     """Put the k best subscriptions for an event into the heap; answers how many."""
@@ -167,6 +192,8 @@ def _look(
             mask &= mask - 1
             owner = int(pages.owner[page, place])
             if spent(search.asked, owner) or (n_best == k and _beaten(pages, search, page, place)):
+                continue
+            if n_best == k and _falls_short(pages, search, page, place, low, high):
                 continue
             search.streams.work[RANDOM] += 1
             score = owner_score(search, owner, low, high)
