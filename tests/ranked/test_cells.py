@@ -262,3 +262,20 @@ def test_descent_looks_at_few() -> None:
         counted[access] = found.work[RANDOM] / 50
     assert counted["descent"] < counted["total"] / 5
     assert counted["descent"] < data.n / 40
+
+
+@pytest.mark.parametrize("matching", ["exact", "relaxed"])
+def test_of_equal_scores_the_largest_id_comes_first_however_small(matching: str) -> None:
+    """The least of all integers has no opposite; it is the last of equals all the same."""
+    ids = [-(2**63), 2**63 - 1, 0, -1, *range(5, 200)]
+    access = "cells" if matching == "exact" else "descent"
+    engine = skyband.open("ranked", "scored", k=3, matching=matching, dims=2, access=access)
+    engine.subscribe([{"id": id, "lo": [0.0, 0.0], "hi": [1.0, 1.0]} for id in ids])
+    engine.check()
+    first = [{"id": 1, "ts": 1, "point": [0.5, 0.5], "k": 1}]
+    assert engine.publish(first)["subscription"].to_pylist() == [2**63 - 1]
+    engine.unsubscribe([2**63 - 1])
+    everyone = [{"id": 2, "ts": 1, "point": [0.5, 0.5], "k": 300}]
+    assert engine.publish(everyone)["subscription"].to_pylist() == sorted(set(ids) - {2**63 - 1}, reverse=True)
+    few = [{"id": 3, "ts": 1, "point": [0.5, 0.5]}]
+    assert engine.publish(few)["subscription"].to_pylist() == [199, 198, 197]

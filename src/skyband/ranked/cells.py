@@ -134,12 +134,12 @@ class PageIndex(PlaceGroups):
         # The first of each word that has new members, the dead included, and of the page.
         places = np.arange(at[0] // WORD * WORD, self._n_open)
         label = parts.label[pages.owner[page, places]]
-        order = places[np.lexsort((-label, -pages.score[page, places], places // WORD))]
+        order = places[np.lexsort((~label, -pages.score[page, places], places // WORD))]
         heads = order[np.unique(order // WORD, return_index=True)[1]]
         pages.head[page, heads // WORD] = heads
         among = np.append(heads, pages.head[page, N_WORDS])
         label = parts.label[pages.owner[page, among]]
-        pages.head[page, N_WORDS] = among[np.lexsort((-label, -pages.score[page, among]))[0]]
+        pages.head[page, N_WORDS] = among[np.lexsort((~label, -pages.score[page, among]))[0]]
 
     def _write(self, parts: Parts, page: int, at: Int64s, owners: Int64s, boxes: AskedBoxes) -> None:
         """Put members at these places, which follow each other."""
@@ -157,7 +157,7 @@ class PageIndex(PlaceGroups):
             self._clear(self._open)
             boxes = self._boxes(parts, owners)
         self._open = -1
-        ranking = np.lexsort((-boxes.label, -boxes.score))
+        ranking = np.lexsort((~boxes.label, -boxes.score))
         order = _division(boxes, ranking)
         rank = np.empty(len(order), np.int64)
         rank[ranking] = np.arange(len(order))
@@ -202,7 +202,7 @@ class PageIndex(PlaceGroups):
     def _sort(self, parts: Parts) -> None:
         pages, used = self.pages, self._used
         head = pages.head[used, N_WORDS]
-        order = np.lexsort((-parts.label[pages.owner[used, head]], -pages.score[used, head]))
+        order = np.lexsort((~parts.label[pages.owner[used, head]], -pages.score[used, head]))
         self.pages = pages._replace(order=used[order])
 
     def check(self, parts: Parts) -> None:
