@@ -176,6 +176,18 @@ def looked_at(data: RankedData, access: Access, k: int = 20_000) -> tuple[float,
     return float(found.work[RANDOM]) / 100, float(answer.length.mean())
 
 
+def test_a_page_that_cannot_beat_the_answer_is_not_looked_at() -> None:
+    n = PAGE + 100
+    ramp = np.arange(n, dtype=np.float64)
+    asked = Asked(np.zeros((n, 1)), np.ones((n, 1)), ramp)
+    cells, inside = matcher(asked), np.full((2, 1), 0.5)
+    require_best(cells, asked, inside, inside, [1, 3], np.ones(n, np.bool_))
+    assert cells.work.tolist() == [2, 4]
+    # An event that no page reaches looks into none.
+    cells.match(Events(inside + 1.0, inside + 1.0, np.array([1, 3])))
+    assert cells.work.tolist() == [2, 4]
+
+
 @pytest.mark.jit_only
 def test_ties_end_the_search() -> None:
     """All scores alike, as they are by default: labels order pages and places, so that k answers take little more."""
