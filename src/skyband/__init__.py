@@ -151,7 +151,7 @@ def open(
     interval: Literal["overlap", "inside"] = ...,
     dims: int | None = ...,
     index: Literal["sopt", "ir", "r", "segment", "interval"] = ...,
-    access: Literal["auto", "anchor", "intersect", "threshold", "tiers", "total"] = ...,
+    access: Literal["auto", "anchor", "cells", "descent", "intersect", "threshold", "tiers", "total"] = ...,
     delta: int = ...,
     most_scanned: int | None = ...,
 ) -> "RankedEngine": ...

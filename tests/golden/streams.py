@@ -495,13 +495,15 @@ OPTIONS: dict[tuple[str, str], list[tuple[dict[str, Any], tuple[str, ...]]]] = {
     ],
     ("ranked", "scored"): [
         ({"delta": 4}, ("relaxed", "exact", "relaxed emphasis", "exact centre inside", "relaxed max centre")),
+        ({"access": "anchor", "delta": 4}, ("exact", "exact centre inside")),
         *(
             ({"index": index, "access": "threshold", "delta": 4}, ("relaxed", "relaxed 1d"))
             for index in ("sopt", "ir", "r", "segment", "interval")
         ),
         ({"access": "total", "delta": 4}, ("relaxed 40d", "relaxed")),
+        ({"access": "descent"}, ("relaxed",)),
         ({"access": "intersect", "delta": 4}, ("exact", "exact 40d")),
-        ({"index": "ir"}, ("exact", "exact 40d")),
+        ({"access": "anchor", "index": "ir"}, ("exact", "exact 40d")),
     ],
     ("covering", "coverset"): [
         ({"curve": "z"}, ("2d", "4d")),

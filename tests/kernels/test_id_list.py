@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.kernels.id_list import IdList, arrow_ids, id_bytes
+from skyband.kernels.id_list import IdList, arrow_ids, id_bytes, id_numbers
 
 INTEGERS = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=80)
 TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=4), max_size=80)
@@ -26,6 +26,11 @@ def test_they_are_the_ids_that_were_given(kind: pa.DataType, lists: Any, data: s
     assert (len(listed), listed.type, listed.to_pylist()) == (len(ids), kind, ids)
     assert listed.to_arrow().equals(array)
     assert arrow_ids(array) is array
+    chosen = data.draw(st.lists(st.integers(0, len(ids) - 1), max_size=5)) if ids else []
+    assert listed.take(np.array(chosen, np.int64)).to_pylist() == [ids[i] for i in chosen]
+    if kind == pa.int64():
+        assert id_numbers(listed).tolist() == id_numbers(array).tolist() == ids
+        return
     mine, theirs = id_bytes(listed), id_bytes(array)
     assert mine.ends.tolist() == theirs.ends.tolist()
     # Behind the last byte an Arrow array may have more.
@@ -33,12 +38,6 @@ def test_they_are_the_ids_that_were_given(kind: pa.DataType, lists: Any, data: s
     assert (mine.data.dtype, mine.ends.dtype) == (theirs.data.dtype, theirs.ends.dtype)
     assert mine.data.flags.writeable
     assert mine.ends.flags.writeable
-    chosen = data.draw(st.lists(st.integers(0, len(ids) - 1), max_size=5)) if ids else []
-    assert listed.take(np.array(chosen, np.int64)).to_pylist() == [ids[i] for i in chosen]
-
-
-def test_integers_by_their_bytes() -> None:
-    assert IdList.of_bytes(np.array([7, -8]).view(np.uint8)).to_pylist() == [7, -8]
 
 
 def test_what_has_no_utf8_and_what_has_more_than_64_bits() -> None:

@@ -92,3 +92,18 @@ def test_more_text_than_offsets_of_32_bits_can_tell(monkeypatch: pytest.MonkeyPa
     many = ids.ids(np.array([3, 2, 1, 0]))
     assert few.type == many.type == pa.string()
     assert few.to_pylist() == many.to_pylist() == ["dddd", "é", "", "a"]
+
+
+def test_ids_of_all_lengths_are_named() -> None:
+    texts = pa.array(["x" * i + "é" for i in range(40)] + [""] + ["yz" * i for i in range(1, 30)])
+    built = IdMap()
+    built.add(texts, np.arange(len(texts)))
+    for chosen in (np.arange(len(texts))[::-1].copy(), np.zeros(50, np.int64), np.array([40, 40])):
+        assert built.ids(chosen).equals(texts.take(pa.array(chosen)))
+
+
+def test_an_integer_takes_few_bytes() -> None:
+    built = IdMap()
+    built.add(pa.array(np.arange(50_000)), np.arange(50_000))
+    assert built.n_bytes < 32 * 50_000
+    assert built.ids(np.array([3, 49_999])).to_pylist() == [3, 49_999]

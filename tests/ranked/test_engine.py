@@ -22,7 +22,7 @@ from skyband.testing.machine import same
 DIMS = 4
 OPTIONS: list[dict[str, Any]] = [
     {"access": "threshold"},
-    {"matching": "exact"},
+    {"matching": "exact", "access": "anchor"},
     {"matching": "exact", "access": "intersect"},
     {"combination": "min", "access": "threshold"},
     {"combination": "max", "emphasis": [1.0, 0.5, 0.0, 2.0], "access": "threshold"},
@@ -32,13 +32,19 @@ OPTIONS: list[dict[str, Any]] = [
     {"fit": "centre", "access": "threshold"},
     {"fit": "share", "access": "threshold"},
     {"fit": "share", "interval": "inside", "access": "threshold"},
-    {"fit": "centre", "matching": "exact"},
-    {"combination": "min", "matching": "exact", "fit": "share", "interval": "inside"},
+    {"fit": "centre", "matching": "exact", "access": "anchor"},
+    {"combination": "min", "matching": "exact", "fit": "share", "interval": "inside", "access": "anchor"},
 ]
 TIERED: list[dict[str, Any]] = [
     {},
     {"fit": "centre", "emphasis": [1.0, 0.5, 0.0, 2.0]},
     {"fit": "share", "interval": "inside"},
+]
+CELLED: list[dict[str, Any]] = [
+    {},
+    {"fit": "centre", "emphasis": [1.0, 0.5, 0.0, 2.0]},
+    {"combination": "min", "fit": "share", "interval": "inside"},
+    {"combination": "max"},
 ]
 OWN = ("index", "access", "delta")
 
@@ -132,6 +138,18 @@ def test_tiers_under_changes(options: dict[str, Any]) -> None:
     drive(engine, oracle, seed=5, rounds=10, intervals=True)
 
 
+@pytest.mark.parametrize("options", CELLED, ids=str)
+def test_cells_under_changes(options: dict[str, Any]) -> None:
+    engine, oracle = opened(k=5, matching="exact", access="cells", **options)
+    drive(engine, oracle, seed=5, rounds=10, intervals=True)
+
+
+@pytest.mark.parametrize("options", TIERED, ids=str)
+def test_descent_under_changes(options: dict[str, Any]) -> None:
+    engine, oracle = opened(k=5, access="descent", **options)
+    drive(engine, oracle, seed=7, rounds=10, intervals=True)
+
+
 @pytest.mark.parametrize("index", KINDS[1:])
 def test_every_index_under_changes(index: str) -> None:
     engine, oracle = opened(k=5, delta=16, index=index, access="threshold")
@@ -213,18 +231,21 @@ def test_merge_takes_everything_in_at_once() -> None:
     ("options", "sentence"),
     [
         ({"index": "b"}, "index is sopt, ir, r, segment or interval, not 'b'."),
-        ({"access": "scan"}, "access is auto, anchor, intersect, threshold, tiers or total, not 'scan'."),
+        (
+            {"access": "scan"},
+            "access is auto, anchor, cells, descent, intersect, threshold, tiers or total, not 'scan'.",
+        ),
         (
             {"access": "anchor"},
-            "The access anchor is for exact matching; relaxed matching has threshold, tiers and total.",
+            "The access anchor is for exact matching; relaxed matching has descent, threshold, tiers and total.",
         ),
         (
             {"access": "tiers", "matching": "exact"},
-            "The access tiers is for relaxed matching; exact matching has anchor and intersect.",
+            "The access tiers is for relaxed matching; exact matching has anchor, cells and intersect.",
         ),
         (
             {"access": "tiers", "combination": "max"},
-            "Tiers are for sums; other combinations have the access total.",
+            "Descent and tiers are for sums; other combinations have the access total.",
         ),
         ({"delta": 0}, "delta is an integer from 1 to 4611686018427387904, not 0."),
     ],
@@ -304,7 +325,7 @@ def test_ties_end_the_search(constrained: int, access: str, weight: float) -> No
 
 @pytest.mark.jit_only
 def test_an_anchor_takes_fewer_accesses_than_all_parts() -> None:
-    by_anchor = accesses(made(3000, 4, "exact"), 2)
+    by_anchor = accesses(made(3000, 4, "exact", access="anchor"), 2)
     by_all = accesses(made(3000, 4, "exact", access="intersect"), 2)
     assert by_anchor[0] < by_all[0] / 2
     assert by_all[1] == 0

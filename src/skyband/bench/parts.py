@@ -52,7 +52,7 @@ def structures(scale: PartsScale, progress: Progress) -> Iterator[Row]:
     random = np.random.default_rng(0)
     for n in scale.ns:
         progress(f"{n:,} entries")
-        for contest in (_adding, _finding, _selecting, _taking):
+        for contest in (_adding, _finding, _naming, _selecting, _taking):
             yield from contest(n, scale.n_rounds, random)
 
 
@@ -81,6 +81,22 @@ def _finding(n: int, n_rounds: int, random: np.random.Generator) -> list[Row]:
     calls: Calls = {"IdMap": lambda turn: mapped.find(sought), "dict": lambda turn: [filled[id] for id in plain]}
     _require(calls["IdMap"](0).tolist() == calls["dict"](0), "id map")
     return _rows("id map", "find", n, n_rounds, calls, {})
+
+
+def _naming(n: int, n_rounds: int, random: np.random.Generator) -> list[Row]:
+    """What Arrow takes from an array of all ids; an engine cannot, since its ids come and go."""
+    texts, slots = _some_ids(n, random)
+    asked, rows = random.permutation(n), []
+    for kind, ids in (("texts", texts), ("integers", pa.array(random.permutation(n)))):
+        mapped, plain, chosen = _mapped(ids, slots), ids.to_pylist(), pa.array(asked)
+        calls: Calls = {
+            "IdMap": lambda turn, mapped=mapped: mapped.ids(asked),
+            "pyarrow.take": lambda turn, ids=ids, chosen=chosen: ids.take(chosen),
+            "list": lambda turn, plain=plain: pa.array([plain[slot] for slot in asked.tolist()]),
+        }
+        _require(all(call(0).equals(calls["IdMap"](0)) for call in calls.values()), "id map")
+        rows += _rows("id map", f"name {kind}", n, n_rounds, calls, {"IdMap": float(mapped.n_bytes)})
+    return rows
 
 
 def _some_ids(n: int, random: np.random.Generator) -> tuple[pa.Array, Int64s]:

@@ -3,6 +3,7 @@
 The file of the census is UCI Adult, CC BY 4.0.
 """
 
+import math
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +25,8 @@ FILE = "census_adult.parquet"
 COLUMNS = ("age", "education_num", "hours_per_week", "capital_gain", "capital_loss")
 # How many of the short intervals have a point in common: what the best public code was measured with.
 STABBED = 1000
+# How many of the boxes an event meets, about.
+MATCHED = 84
 N_CELLS, SKEW = 100, 0.75
 
 
@@ -74,6 +77,17 @@ def short(n: int, n_events: int) -> RankedData:
     hi = lo + random.random(n) * min(2.0 * STABBED / n, 0.5)
     points = generator(SEED, Purpose.PUBLICATIONS).random((n_events, 1))
     return RankedData("short", _dense(lo, hi, random.random(n), 1), points)
+
+
+def boxes(n: int, dims: int, n_events: int) -> RankedData:
+    """Boxes about uniform points, about `MATCHED` of them at each point, with random weights."""
+    random = generator(SEED, Purpose.SUBSCRIPTIONS)
+    middles = random.random(n * dims)
+    # With half-lengths up to a, a share of a - a² / 3 has a point of [0, 1].
+    share = min((MATCHED / n) ** (1.0 / dims), 2.0 / 3.0)
+    halves = random.random(n * dims) * 1.5 * (1.0 - math.sqrt(1.0 - share / 0.75))
+    points = generator(SEED, Purpose.PUBLICATIONS).random((n_events, dims))
+    return RankedData("boxes", _dense(middles - halves, middles + halves, random.random(n * dims), dims), points)
 
 
 def sparse(n: int, dims: int, n_asked: int, n_events: int) -> RankedData:

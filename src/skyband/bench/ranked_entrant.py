@@ -57,6 +57,13 @@ TIERS = IndexEntrant("Tiers", "sopt", "tiers")
 TIERS_DYNAMIC = IndexEntrant("Tiers, dynamic", "sopt", "tiers", form="dynamic")
 # Not in the paper either: relaxed matching in the order of what subscriptions can score.
 TOTAL = IndexEntrant("Total", "sopt", "total")
+# The same order in pages, without an index of intervals.
+DESCENT = IndexEntrant("Descent", "sopt", "descent")
+DESCENT_DYNAMIC = IndexEntrant("Descent, dynamic", "sopt", "descent", form="dynamic")
+# Exact matching by one part of each subscription, and by cells in all dimensions.
+ANCHOR = IndexEntrant("anchor", "sopt")
+CELLS = IndexEntrant("cells", "sopt", exact="cells")
+CELLS_DYNAMIC = IndexEntrant("cells, dynamic", "sopt", exact="cells", form="dynamic")
 SCAN = IndexEntrant("IndexScan", None)
 
 

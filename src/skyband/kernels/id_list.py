@@ -43,11 +43,6 @@ class IdList:
         return cls(INTEGERS, IdBytes(held.view(np.uint8), _ends_of_integers(len(held))))
 
     @classmethod
-    def of_bytes(cls, data: Bytes) -> "IdList":
-        """Integers of 64 bits, by their bytes."""
-        return cls(INTEGERS, IdBytes(data, _ends_of_integers(len(data) // 8)))
-
-    @classmethod
     def of_texts(cls, texts: Sequence[str]) -> "IdList":
         """Texts; a UnicodeError if one of them has no UTF-8."""
         joined = "".join(texts)
@@ -96,13 +91,17 @@ AnyIds = IdList | Any
 """Ids as bytes, or an Arrow array of int64 or string without nulls."""
 
 
+def id_numbers(ids: AnyIds) -> Int64s:
+    """The numbers of ids that are integers; those of an Arrow array are copied."""
+    if isinstance(ids, IdList):
+        return ids.bytes.data.view(np.int64)
+    return np.array(ids.to_numpy(zero_copy_only=False), np.int64)
+
+
 def id_bytes(ids: AnyIds) -> IdBytes:
-    """The bytes of ids; those of an Arrow array are copied."""
+    """The bytes of ids that are texts; those of an Arrow array are copied."""
     if isinstance(ids, IdList):
         return ids.bytes
-    if pa.types.is_integer(ids.type):
-        numbers = np.ascontiguousarray(ids.to_numpy(zero_copy_only=False), np.int64)
-        return IdBytes(numbers.view(np.uint8).copy(), _ends_of_integers(len(ids)))
     wide = ids.cast(pa.large_string())
     _, offsets, data = wide.buffers()
     ends = np.frombuffer(offsets, np.int64)[wide.offset : wide.offset + len(wide) + 1].copy()

@@ -1,9 +1,9 @@
 """A map from ids to slots and back: open addressing over the ids' bytes, no Python object per id.
 
-An integer id is its eight bytes, a string its UTF-8. `places` holds slots (or EMPTY, or GONE where one was removed);
-the bytes of slot s are `arena[start[s] : start[s] + length[s]]`. Invariants: every slot with `length >= 0` is found by
-its own bytes; the number of places is a power of two, at least twice the places in use or GONE; removed bytes make up
-at most about half of the arena.
+Integers are in a map of numbers, which holds them by slot. A string is its UTF-8: `places` holds slots (or EMPTY, or
+GONE where one was removed); the bytes of slot s are `arena[start[s] : start[s] + length[s]]`. Invariants: every slot
+with `length >= 0` is found by its own bytes; the number of places is a power of two, at least twice the places in use
+or GONE; removed bytes make up at most about half of the arena.
 """
 
 from typing import NamedTuple
@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from skyband.kernels.array import Bytes, Int64s
+from skyband.kernels.array import Bytes, Int32s, Int64s
+from skyband.kernels.byte_copy import copy_bytes
 from skyband.kernels.compile import kernel
-from skyband.kernels.growth import grown
-from skyband.kernels.id_list import INTEGERS, TEXTS, AnyIds, IdBytes, IdList, id_bytes
+from skyband.kernels.growth import BY_A_QUARTER, grown
+from skyband.kernels.id_list import INTEGERS, TEXTS, AnyIds, IdBytes, IdList, id_bytes, id_numbers
+from skyband.kernels.number_map import NumberMap
 
 EMPTY = -1
 GONE = -2
@@ -23,9 +25,9 @@ GONE = -2
 class Places(NamedTuple):
     """The arrays of an IdMap."""
 
-    places: Int64s
+    places: Int32s
     start: Int64s
-    length: Int64s
+    length: Int32s
     arena: Bytes
 
 
@@ -135,18 +137,8 @@ def place_slots(table: Places) -> None:
 def gather_ids(table: Places, slots: Int64s, ends: Int64s, data: Bytes) -> None:
     """Copy the bytes of these slots to `data`, id i to `data[ends[i] : ends[i + 1]]`."""
     for i in range(len(slots)):
-        start = table.start[slots[i]]
-        for j in range(ends[i + 1] - ends[i]):
-            data[ends[i] + j] = table.arena[start + j]
-
-
-@kernel
-def gather_numbers(table: Places, slots: Int64s, data: Bytes) -> None:
-    """Copy the eight bytes of the number of each of these slots to `data`, one after another."""
-    for i in range(len(slots)):
-        start = table.start[slots[i]]
-        for j in range(8):
-            data[8 * i + j] = table.arena[start + j]
+        # What is overwritten behind an id is written again by the next.
+        copy_bytes(table.arena, table.start[slots[i]], ends[i + 1] - ends[i], data, ends[i])
 
 
 class IdMap:
@@ -155,24 +147,31 @@ class IdMap:
     def __init__(self) -> None:
         self.type: pa.DataType | None = None
         self.size = 0
+        self._numbers = NumberMap()
         self._taken = 0
         self._top = 0
         self._garbage = 0
         self._table = Places(
-            np.full(16, EMPTY, np.int64),
+            np.full(16, EMPTY, np.int32),
             np.zeros(0, np.int64),
-            np.full(0, -1, np.int64),
+            np.full(0, -1, np.int32),
             np.zeros(0, np.uint8),
         )
 
     @property
     def n_bytes(self) -> int:
-        return sum(array.nbytes for array in self._table)
+        return self._numbers.n_bytes + sum(array.nbytes for array in self._table)
+
+    @property
+    def _numeric(self) -> bool:
+        return self.type is INTEGERS
 
     def find(self, ids: AnyIds) -> Int64s:
         """The slot of each id, -1 for an unknown one."""
         if not (self.size and len(ids) and self.type == ids.type):
             return np.full(len(ids), -1, np.int64)
+        if self._numeric:
+            return self._numbers.find(id_numbers(ids))
         slots = np.empty(len(ids), np.int64)
         find_ids(self._table, id_bytes(ids), slots)
         return slots
@@ -182,6 +181,10 @@ class IdMap:
         if not len(ids):
             return
         self.type = INTEGERS if ids.type == INTEGERS else TEXTS
+        if self._numeric:
+            self._numbers.add(id_numbers(ids), slots)
+            self.size += len(ids)
+            return
         given = id_bytes(ids)
         last = int(slots[0] if len(slots) == 1 else slots.max())
         self._reserve(len(ids), last + 1, int(given.ends[-1] - given.ends[0]))
@@ -190,11 +193,11 @@ class IdMap:
         self._taken += len(ids)
 
     def take(self, ids: AnyIds, fresh: Int64s) -> tuple[Int64s, int]:
-        """The slot of each id, and how many were unknown, which have the first of the fresh slots, as many as ids."""
+        """The slot of each text, and how many were unknown: they have the first of as many fresh slots."""
         n = len(ids)
         if not n:
             return fresh[:0], 0
-        self.type = INTEGERS if ids.type == INTEGERS else TEXTS
+        self.type = TEXTS
         given, slots = id_bytes(ids), np.empty(n, np.int64)
         self._reserve(n, int(fresh.max()) + 1, int(given.ends[-1] - given.ends[0]))
         n_taken = take_ids(self._table, given, fresh, slots, self._top)
@@ -207,13 +210,19 @@ class IdMap:
 
     def remove(self, slots: Int64s) -> None:
         """Forget the ids at these slots."""
-        self._garbage += remove_slots(self._table, slots)
         self.size -= len(slots)
+        if self._numeric:
+            self._numbers.remove(slots)
+            return
+        self._garbage += remove_slots(self._table, slots)
         if self._garbage > 4096 and 2 * self._garbage > self._top:
             self._compact()
 
     def shift(self, n: int) -> None:
         """Renumber: slot s becomes s - n. The first n slots must hold no id."""
+        if self._numeric:
+            self._numbers.shift(n)
+            return
         start, length = self._table.start[n:].copy(), self._table.length[n:].copy()
         self._table = self._table._replace(start=start, length=length)
         self._compact()
@@ -225,10 +234,8 @@ class IdMap:
     def named(self, slots: Int64s) -> IdList:
         """The ids at these slots, copied."""
         slots = np.ascontiguousarray(slots, np.int64)
-        if self.type is INTEGERS:
-            numbers = np.empty(8 * len(slots), np.uint8)
-            gather_numbers(self._table, slots, numbers)
-            return IdList.of_bytes(numbers)
+        if self._numeric:
+            return IdList.of_integers(self._numbers.numbers(slots))
         ends, data = self._gather(slots)
         return IdList(TEXTS, IdBytes(data, ends))
 
@@ -243,9 +250,9 @@ class IdMap:
     def _reserve(self, n: int, slots: int, n_bytes: int) -> None:
         if slots > len(self._table.start) or self._top + n_bytes > len(self._table.arena):
             self._table = self._table._replace(
-                start=grown(self._table.start, slots),
-                length=grown(self._table.length, slots, fill=-1),
-                arena=grown(self._table.arena, self._top + n_bytes),
+                start=grown(self._table.start, slots, share=BY_A_QUARTER),
+                length=grown(self._table.length, slots, fill=-1, share=BY_A_QUARTER),
+                arena=grown(self._table.arena, self._top + n_bytes, share=BY_A_QUARTER),
             )
         if 2 * (self._taken + n) > len(self._table.places):
             self._rehash(self.size + n)
@@ -254,7 +261,7 @@ class IdMap:
         n_places = 16
         while n_places < 3 * expected:
             n_places *= 2
-        self._table = self._table._replace(places=np.full(n_places, EMPTY, np.int64))
+        self._table = self._table._replace(places=np.full(n_places, EMPTY, np.int32))
         place_slots(self._table)
         self._taken = self.size
 
@@ -269,6 +276,10 @@ class IdMap:
 
     def check(self) -> None:
         """Assert the invariants."""
+        if self._numeric:
+            self._numbers.check()
+            assert self._numbers.size == self.size
+            return
         slots = np.flatnonzero(self._table.length >= 0)
         assert len(slots) == self.size
         assert len(self._table.places) & (len(self._table.places) - 1) == 0

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.kernels.array import Int64s
-from skyband.kernels.growth import grown
-from skyband.kernels.id_list import INTEGERS, AnyIds, IdList, arrow_ids, id_bytes
+from skyband.kernels.growth import BY_A_QUARTER, grown
+from skyband.kernels.id_list import INTEGERS, AnyIds, IdList, arrow_ids, id_numbers
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.text_order import NOWHERE, Alphabet
 
@@ -23,12 +23,13 @@ MANY = 64
 
 
 class Lexicon:
-    """Ids of objects, never given up. By slot, `label` is larger for a larger id, and `tie` smaller."""
+    """Ids of objects, never given up. By slot, `label` is larger for a larger id, and `tie`, if asked for, smaller."""
 
-    def __init__(self) -> None:
+    def __init__(self, ties: bool = True) -> None:
         self.ids = IdMap()
         self.label = np.zeros(0, np.int64)
         self.tie = np.zeros(0, np.int64)
+        self._ties = ties
         self._alphabet = Alphabet()
 
     @property
@@ -53,15 +54,17 @@ class Lexicon:
         return slots
 
     def reserve(self, n: int) -> None:
-        """Let `label` and `tie` have this many places at least; what lies beyond the ids may be written by others."""
-        self.label, self.tie = grown(self.label, n), grown(self.tie, n)
+        """Let `label`, and `tie`, have this many places at least; what lies beyond the ids may be written by others."""
+        self.label = grown(self.label, n, share=BY_A_QUARTER)
+        if self._ties:
+            self.tie = grown(self.tie, n, share=BY_A_QUARTER)
 
     def _add(self, ids: AnyIds) -> None:
         slots = np.arange(self.n, self.n + len(ids), dtype=np.int64)
         self.ids.add(ids, slots)
         self.reserve(self.n)
         if ids.type == INTEGERS:
-            self._set(slots, id_bytes(ids).data.view(np.int64))
+            self._set(slots, id_numbers(ids))
         elif len(ids) > MANY and 16 * len(ids) > self.n:
             self._sort()
         else:
@@ -69,8 +72,10 @@ class Lexicon:
                 self._insert(text, slot)
 
     def _set(self, slots: Int64s, labels: Int64s) -> None:
-        # The complement is the negative without the one number that has none.
-        self.label[slots], self.tie[slots] = labels, ~labels
+        self.label[slots] = labels
+        if self._ties:
+            # The complement is the negative without the one number that has none.
+            self.tie[slots] = ~labels
 
     def _sort(self) -> None:
         ids = self.ids.ids(np.arange(self.n))
@@ -114,7 +119,7 @@ class Lexicon:
         """Assert the invariants."""
         self.ids.check()
         n = self.n
-        assert (self.tie[:n] == ~self.label[:n]).all()
+        assert (self.tie[:n] == ~self.label[: n * self._ties]).all()
         in_order = list(self._alphabet)
         if in_order:
             self._alphabet.check()

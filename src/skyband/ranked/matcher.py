@@ -10,11 +10,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Bools, Floats, Int64s
-from skyband.kernels.growth import grown
+from skyband.kernels.growth import blank, grown
 from skyband.kernels.heap import Heap, make_heap
 from skyband.kernels.ragged import offsets_of, owners_of, places_of
 from skyband.kernels.room import DOUBLINGS, stops
 from skyband.ranked.anchor import Anchors
+from skyband.ranked.cells import PageIndex
+from skyband.ranked.kernels.cells import N_WORDS, CellScratch, match_in_pages
 from skyband.ranked.kernels.fitting import FLAT, SUM, Rule
 from skyband.ranked.kernels.interval_scan import BestSlots, Events, make_found, most_asked
 from skyband.ranked.kernels.keys import full_scores
@@ -28,9 +30,12 @@ from skyband.ranked.rows import UNLIMITED, Subscriptions
 from skyband.ranked.tiers import TierIndex, planes_of
 from skyband.table.argument import check_choice
 
-Access = Literal["auto", "anchor", "intersect", "threshold", "tiers", "total"]
-# Tiers have room for every dimension of every subscription; with more, most are not asked about.
+Access = Literal["auto", "anchor", "cells", "descent", "intersect", "threshold", "tiers", "total"]
+# Tiers and cells have room for every dimension of every subscription; with more, most are not asked about.
 MOST_DIMS = 16
+
+# So many of its parts are at hand where subscriptions come in the order of what they can score.
+N_HELD = 4
 
 # Cursors of interval events get this much more room, then twice as much, until they have enough.
 ROOM = 64
@@ -61,11 +66,16 @@ class Matcher:
         self.n_owners = 0
         self.work = np.zeros(2, np.int64)
         access = chosen_access(access, rule, dims)
-        self._by_total = access == "total"
+        self._by_total = access in ("descent", "total")
         self._rule = rule._replace(keyed=not rule.exact and not self._by_total)
         self._anchored = access == "anchor"
         self._anchors = Anchors(dims)
         self._tiers = TierIndex(dims) if access == "tiers" else None
+        self._pages = None
+        if access == "cells":
+            self._pages = PageIndex(dims, self.pool)
+        elif access == "descent":
+            self._pages = PageIndex(0, self.pool, N_HELD)
         self._least, self._most = 0, 0
         self._even = rule.fit == FLAT and rule.combination == SUM and dims < 2**GRAIN
         self._n_budgets = 0
@@ -87,7 +97,8 @@ class Matcher:
     @property
     def index_bytes(self) -> int:
         """The bytes of the index."""
-        return self.layers.n_bytes + (self._tiers.n_bytes if self._tiers else 0)
+        beside = self._tiers or self._pages
+        return self.layers.n_bytes + (beside.n_bytes if beside else 0)
 
     def add(self, owners: Int64s, rows: Subscriptions) -> None:
         """Take in the subscriptions of owners that have none; their ids are not looked at."""
@@ -106,6 +117,8 @@ class Matcher:
         self._n_budgets += int((rows.budget != UNLIMITED).sum())
         if self._tiers:
             self._tiers.add(owners, planes_of(rows, made.base, self.layers.n_dims - 1))
+        elif self._pages:
+            self._pages.add(self.parts, owners)
         else:
             self.layers.add(self.parts, places[made.indexed])
 
@@ -115,6 +128,8 @@ class Matcher:
         self._n_budgets -= int((self.pool.budget[owners] != UNLIMITED).sum())
         if self._tiers:
             self._tiers.remove(owners)
+        if self._pages:
+            self._pages.remove(self.parts, owners)
         self.layers.remove(self.parts, owners)
 
     def _made(self, rows: Subscriptions, opened: Bools) -> Made:
@@ -167,6 +182,9 @@ class Matcher:
         if self._tiers:
             self._match_in_tiers(self._tiers, events, order, found)
             return found
+        if self._pages:
+            self._match_in_pages(self._pages, events, order, found)
+            return found
         heap, stamp = make_heap(most_asked(events)), self._stamp
         self._stamp += 2 * n
         self._match(events, order, stamp, intervals, heap, found)
@@ -195,6 +213,15 @@ class Matcher:
         match_in_tiers(index.tiers, search, events, order, bounds, found)
         if self._n_budgets:
             match_in_tiers(index.tiers, search, events, order[:0], bounds, found)
+        self.work += search.streams.work
+
+    def _match_in_pages(self, index: PageIndex, events: Events, order: Int64s, found: BestSlots) -> None:
+        most = int(events.k.max(initial=0))
+        scratch = CellScratch(blank(N_WORDS, dtype=np.uint32), make_heap(most))
+        search = self._search(False, make_heap(most))
+        match_in_pages(index.pages, search, events, order, scratch, found)
+        if self._n_budgets:
+            match_in_pages(index.pages, search, events, order[:0], scratch, found)
         self.work += search.streams.work
 
     def _search(self, intervals: bool, heap: Heap) -> RankingSearch:
@@ -232,6 +259,8 @@ class Matcher:
         self.layers.check(self.parts)
         if self._tiers:
             self._tiers.check()
+        if self._pages:
+            self._pages.check(self.parts)
         assert self.n_owners == int(self.pool.alive.sum())
 
 
@@ -239,18 +268,26 @@ def chosen_access(access: Access, rule: Rule, dims: int) -> Access:
     """The way to subscriptions that was asked for, if it can be had, or the one that suits the rule."""
     check_choice("access", access, Access)
     if rule.exact:
-        if access in ("threshold", "tiers", "total"):
-            raise ValueError(f"The access {access} is for relaxed matching; exact matching has anchor and intersect.")
-        return "anchor" if access == "auto" else access
-    if access in ("anchor", "intersect"):
-        raise ValueError(f"The access {access} is for exact matching; relaxed matching has threshold, tiers and total.")
-    if access == "tiers" and rule.combination != SUM:
-        raise ValueError("Tiers are for sums; other combinations have the access total.")
+        if access in ("descent", "threshold", "tiers", "total"):
+            raise ValueError(
+                f"The access {access} is for relaxed matching; exact matching has anchor, cells and intersect."
+            )
+        if access != "auto":
+            return access
+        return "cells" if 1 < dims <= MOST_DIMS else "anchor"
+    if access in ("anchor", "cells", "intersect"):
+        raise ValueError(
+            f"The access {access} is for exact matching; relaxed matching has descent, threshold, tiers and total."
+        )
+    if access in ("descent", "tiers") and rule.combination != SUM:
+        raise ValueError("Descent and tiers are for sums; other combinations have the access total.")
     if access != "auto":
         return access
     if dims == 1:
         return "threshold"
-    return "tiers" if rule.combination == SUM and dims <= MOST_DIMS else "total"
+    if rule.combination != SUM:
+        return "total"
+    return "tiers" if dims <= MOST_DIMS else "descent"
 
 
 def _with_always(values: Floats) -> Floats:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Floats, Int32s, Int64s
-from skyband.kernels.growth import grown
+from skyband.kernels.growth import BY_A_QUARTER, grown
 from skyband.kernels.ragged import offsets_of, places_of
 from skyband.ranked.kernels.parts import HI, KEY, LO, OWNER
 from skyband.ranked.kernels.ranking import SPAN_BITS
@@ -70,7 +70,7 @@ class OwnerPool:
 
     def _make_room(self, n_owners: int) -> None:
         for name in ("first", "n_owned", "n_parts", "span", "needed", "budget", "alive"):
-            setattr(self, name, grown(getattr(self, name), n_owners))
+            setattr(self, name, grown(getattr(self, name), n_owners, share=BY_A_QUARTER))
 
     def _take(self, sizes: Int64s) -> Int64s:
         first = np.full(len(sizes), -1, np.int64)
@@ -84,7 +84,7 @@ class OwnerPool:
         offsets = self.n_rows + offsets_of(sizes[new])
         first[new], self.n_rows = offsets[:-1], int(offsets[-1])
         for name in ("fact", "dim", "weight", "layer"):
-            setattr(self, name, grown(getattr(self, name), self.n_rows))
+            setattr(self, name, grown(getattr(self, name), self.n_rows, share=BY_A_QUARTER))
         return first
 
     def rows_of(self, owners: Int64s) -> Int64s:

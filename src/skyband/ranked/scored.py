@@ -34,8 +34,8 @@ class ScoredEngine(RankedEngine):
     `index` is the scored interval index: "sopt" (the SOPT-R-tree, the fastest), "ir" (the IR-tree), "r", "segment" or
     "interval". All but the IR-tree are built as a whole, and take what changes into an IR-tree beside them until it is
     merged in, slice by slice; `delta` changes, and a 128th of the index, begin a merge. `access` is how subscriptions
-    are found: exact matching has "anchor" and, as in the paper, "intersect"; relaxed matching has "tiers", "total" and,
-    as in the paper, "threshold".
+    are found: exact matching has "cells", "anchor" and, as in the paper, "intersect"; relaxed matching has "tiers",
+    "descent", "total" and, as in the paper, "threshold".
     """
 
     name = "scored"
@@ -47,8 +47,8 @@ class ScoredEngine(RankedEngine):
     )
     rare_modes = (
         *({"k": 3, "index": kind, "access": "threshold", "delta": 4} for kind in KINDS),
-        {"k": 3, "access": "total", "delta": 4},
-        {"k": 3, "matching": "exact", "access": "intersect", "delta": 4},
+        *({"k": 3, "access": way, "delta": 4} for way in ("descent", "total")),
+        *({"k": 3, "matching": "exact", "access": way, "delta": 4} for way in ("anchor", "intersect")),
         *(mode | {"delta": 4} for mode in RankedEngine.rare_modes),
     )
 
@@ -59,7 +59,7 @@ class ScoredEngine(RankedEngine):
         self.index: Kind = index
         self.access: Access = access
         self.delta = check_integer("delta", delta, 1, 2**62)
-        self._lexicon = Lexicon()
+        self._lexicon = Lexicon(ties=False)
         self._matcher = self._make_matcher()
 
     def _make_matcher(self) -> Matcher:

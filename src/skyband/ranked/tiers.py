@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
-from skyband.kernels.growth import grown, resized, resized_all
+from skyband.kernels.growth import resized, resized_all
 from skyband.kernels.ragged import owners_of
+from skyband.ranked.groups import PlaceGroups
 from skyband.ranked.kernels.parts import rounded_down, rounded_up
-from skyband.ranked.kernels.tiering import TierMembers, divide, make_corner
+from skyband.ranked.kernels.tiering import DividedMembers, divide, make_corner
 from skyband.ranked.kernels.tiers import BLOCK, N_BLOCKS, NOBODY, SMALLEST, TIER, Planes, Tiers
 from skyband.ranked.rows import Subscriptions
 
@@ -41,16 +42,12 @@ def _totals(planes: Planes) -> Floats:
     return np.asarray(planes.weight.sum(axis=1, dtype=np.float64))
 
 
-class TierIndex:
+class TierIndex(PlaceGroups):
     """Full tiers, and an open one that takes what comes next."""
 
     def __init__(self, dims: int) -> None:
+        super().__init__(TIER)
         self._dims = dims
-        self._place = np.zeros(0, np.int64)
-        self._n_live = np.zeros(0, np.int64)
-        # How many places of the open tier are used, by members or by those who were, and which tiers are in use.
-        self._open, self._n_open = -1, 0
-        self._free: list[int] = []
         # The dimension for what every event meets is added when somebody has such a thing.
         blocks, places = (0, dims, N_BLOCKS), (0, N_BLOCKS, dims, BLOCK)
         extents, ends = (Planes(*(np.zeros(shape, np.float32) for _ in range(3))) for shape in (blocks, places))
@@ -60,15 +57,14 @@ class TierIndex:
     @property
     def n_bytes(self) -> int:
         tiers = self.tiers
-        arrays = (*tiers.block, *tiers.member, tiers.owner, tiers.most, tiers.order, self._place, self._n_live)
-        return sum(array.nbytes for array in arrays)
+        arrays = (*tiers.block, *tiers.member, tiers.owner, tiers.most, tiers.order)
+        return super().n_bytes + sum(array.nbytes for array in arrays)
 
     def add(self, owners: Int64s, planes: Planes) -> None:
         """Take in members."""
-        self._place = grown(self._place, int(owners.max(initial=-1)) + 1)
+        self._know(owners)
         planes = self._fitted(planes)
-        room = TIER - self._n_open if self._open >= 0 else 0
-        if len(owners) <= room and 2 * len(owners) < self._n_open:
+        if len(owners) <= self._room and 2 * len(owners) < self._n_open:
             self._append(owners, planes)
         else:
             self._build(owners, planes)
@@ -85,11 +81,8 @@ class TierIndex:
 
     def _append(self, owners: Int64s, planes: Planes) -> None:
         tiers, tier = self.tiers, self._open
-        at = self._n_open + np.arange(len(owners))
+        at = self._join(owners)
         block, i = at // BLOCK, at % BLOCK
-        self._n_open += len(owners)
-        self._n_live[tier] += len(owners)
-        self._place[owners] = tier * TIER + at
         tiers.owner[tier, block, i] = owners
         for mine, given in zip(tiers.member, planes, strict=True):
             mine[tier, block, :, i] = given
@@ -115,26 +108,17 @@ class TierIndex:
             divide(shares, order, start, stop, stack, corner)
             self._fill(self._free.pop(0), owners[order[start:stop]], _taken(planes, order[start:stop]))
 
-    def _reserve(self, wanted: int) -> None:
-        """Have so many free tiers; more than that, an eighth of all, where tiers are added one after the other."""
-        n = len(self._n_live)
-        if wanted > len(self._free):
-            more = max(wanted - len(self._free), n // 8)
-            tiers = self.tiers
-            block, member = (resized_all(planes, n + more) for planes in tiers[:2])
-            owner, most = resized(tiers.owner, n + more), resized(tiers.most, n + more)
-            self.tiers = Tiers(block, member, owner, most, tiers.order)
-            self._n_live = resized(self._n_live, n + more)
-            for tier in range(n, n + more):
-                self._clear(tier)
+    def _lengthen(self, n: int) -> None:
+        tiers = self.tiers
+        block, member = (resized_all(planes, n) for planes in tiers[:2])
+        owner, most = resized(tiers.owner, n), resized(tiers.most, n)
+        self.tiers = Tiers(block, member, owner, most, tiers.order)
 
-    def _clear(self, tier: int) -> None:
+    def _empty(self, tier: int) -> None:
         tiers = self.tiers
         for lo, hi, weight in (tiers.block, tiers.member):
             lo[tier], hi[tier], weight[tier] = EMPTY
         tiers.owner[tier], tiers.most[tier] = NOBODY, 0.0
-        self._n_live[tier] = 0
-        self._free.append(tier)
 
     def _fill(self, tier: int, owners: Int64s, planes: Planes) -> None:
         tiers, n = self.tiers, len(owners)
@@ -147,10 +131,7 @@ class TierIndex:
         tiers.block.weight[tier] = tiers.member.weight[tier].max(axis=2).T
         tiers.owner[tier].ravel()[:n] = owners
         tiers.most[tier] = _totals(planes).max(initial=0.0)
-        self._n_live[tier] = n
-        self._place[owners] = tier * TIER + np.arange(n)
-        if n < TIER:
-            self._open, self._n_open = tier, n
+        self._settle(tier, owners)
 
     def _members(self, tier: int) -> tuple[Int64s, Planes]:
         tiers = self.tiers
@@ -166,8 +147,7 @@ class TierIndex:
         member = self.tiers.member
         member.lo[tier, block, :, i], member.hi[tier, block, :, i] = np.inf, -np.inf
         self.tiers.owner[tier, block, i] = NOBODY
-        np.subtract.at(self._n_live, tier, 1)
-        sparse = [each for each in np.unique(tier).tolist() if each != self._open and 2 * self._n_live[each] < TIER]
+        sparse = self._leave(owners)
         moved = [self._members(each) for each in sparse]
         for each in sparse:
             self._clear(each)
@@ -176,7 +156,7 @@ class TierIndex:
         self._sort()
 
     def _sort(self) -> None:
-        used = np.setdiff1d(np.arange(len(self._n_live)), self._free)
+        used = self._used
         order = used[np.argsort(-self.tiers.most[used], kind="stable")]
         self.tiers = self.tiers._replace(order=order)
 
@@ -201,7 +181,7 @@ def _widened(planes: Planes, axis: int) -> Planes:
     return Planes(*(np.pad(array, widths, constant_values=empty) for array, empty in zip(planes, EMPTY, strict=True)))
 
 
-def _shares(planes: Planes) -> TierMembers:
+def _shares(planes: Planes) -> DividedMembers:
     """Ends as shares of what lies below them, from a sample of each dimension."""
     n, n_dims = planes.lo.shape
     end = np.empty((n, 2 * n_dims), np.float32)
@@ -210,4 +190,4 @@ def _shares(planes: Planes) -> TierMembers:
         ends = np.sort(ends[np.isfinite(ends)])
         for side, given in enumerate((planes.lo[:, j], planes.hi[:, j])):
             end[:, 2 * j + side] = np.searchsorted(ends, given, "right") / max(len(ends), 1)
-    return TierMembers(end, planes.weight)
+    return DividedMembers(end, planes.weight, BLOCK, False)

@@ -9,9 +9,14 @@ from typing import NamedTuple
 
 from skyband.bench.experiment import AnyExperiment, Experiment, Size
 from skyband.bench.ranked_contest import Contest, RankedEffort, run_contest
-from skyband.bench.ranked_data import FILE, about, invented, read, short, sparse, zipfian
+from skyband.bench.ranked_data import FILE, about, boxes, invented, read, short, sparse, zipfian
 from skyband.bench.ranked_entrant import (
+    ANCHOR,
     BUDGETED,
+    CELLS,
+    CELLS_DYNAMIC,
+    DESCENT,
+    DESCENT_DYNAMIC,
     DYNAMIC,
     EXACT,
     INDEXES,
@@ -155,17 +160,27 @@ def _by_skew(plan: RankedSweep) -> Iterator[Contest]:
 
 
 def _exact(plan: RankedSweep) -> Iterator[Contest]:
-    """By one part of each subscription, by all of them as in the paper, and by brute force."""
-    entrants = (IndexEntrant("anchor", "sopt"), IndexEntrant("intersect", "sopt", exact="intersect"), SCAN)
+    """By one part of each subscription, by all of them as in the paper, by cells, and by brute force."""
+    entrants = (ANCHOR, IndexEntrant("intersect", "sopt", exact="intersect"), CELLS, SCAN)
     return _zipfian(plan, EXACT, lambda dims: entrants)
+
+
+def _boxes(plan: RankedSweep) -> Iterator[Contest]:
+    """Boxes of which events meet few: by one part of each, by cells, as built and after changes, and by brute force."""
+    for n in plan.ns:
+        for dims in plan.dims:
+            data = partial(boxes, n, dims, plan.effort.n_events)
+            yield Contest(data, ((EXACT, (ANCHOR, CELLS, CELLS_DYNAMIC, SCAN)),), plan.ks, plan.effort)
 
 
 def _sparse(plan: RankedSweep) -> Iterator[Contest]:
     """Tens to hundreds of dimensions of which a subscription asks about three, relaxed and exact."""
     for n in plan.ns:
         for dims in plan.dims:
-            relaxed = (SOPT, IR, TOTAL, SCAN) if dims > MOST_DIMS else (SOPT, IR, TOTAL, TIERS, SCAN)
-            matches = ((RELAXED, relaxed), (EXACT, (SOPT, IR, SCAN)))
+            many = (SOPT, IR, TOTAL, DESCENT, DESCENT_DYNAMIC, SCAN)
+            relaxed = many if dims > MOST_DIMS else (*many, TIERS)
+            exact = (SOPT, IR, SCAN) if dims > MOST_DIMS else (SOPT, IR, CELLS, SCAN)
+            matches = ((RELAXED, relaxed), (EXACT, exact))
             data = partial(sparse, n, dims, N_ASKED, plan.effort.n_events)
             yield Contest(data, matches, plan.ks, plan.effort)
 
@@ -247,7 +262,7 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
     ),
     _entry(
         "exact",
-        "Exact matching by one part of each subscription, by all of them, and by brute force, by dimensions.",
+        "Exact matching by one part of each subscription, by all of them, by cells, and by brute force, by dimensions.",
         {
             "toy": RankedSweep((50,), (1, 2), (3,), TOY),
             "small": RankedSweep((10_000, 100_000), (1, 2, 4, 8), (1, 20), SMALL),
@@ -256,6 +271,23 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         _exact,
         (SUBSCRIPTIONS, INDEX, D, K, SINGLE, TIMES, BATCH, BYTES, SORTED, RANDOM, EVENTS),
         plot("time", "Exact matching, 100,000 subscriptions, k = 20", "d", "single_us", "µs an event", of=_largest),
+    ),
+    _entry(
+        "boxes",
+        "Exact matching of boxes of which an event meets about 84, by one part of each and by cells; k = 1,000 is all.",
+        {
+            "toy": RankedSweep((50,), (2, 4), (3, 1_000), TOY),
+            "small": RankedSweep((100_000,), (2, 4, 10), (USUAL_K, 1_000), SMALL._replace(updating=3.0)),
+            "full": RankedSweep(
+                (100_000, 1_000_000), (2, 4, 10), (USUAL_K, 1_000), SMALL._replace(patience=0.2, updating=5.0)
+            ),
+        },
+        _boxes,
+        (
+            SUBSCRIPTIONS, INDEX, D, K, SINGLE, TIMES, BATCH, BATCH_TIMES, SORTED, RANDOM, BUILD, BYTES,
+            shown("updates a second", "updates"), EVENTS,
+        ),
+        plot("looked", "Subscriptions looked at, 100,000 boxes, k = 20", "d", "random", "subscriptions", of=_largest),
     ),
     _entry(
         "sparse",

@@ -1,9 +1,10 @@
-"""How members of a tier are divided into blocks: again and again in two, so that what can be said of blocks is strong.
+"""How members are divided into blocks of a tier, or pages: again and again in two, so that much can be said of each.
 
 Ends are shares between 0 and 1 of what lies below them, so that the length of an interval is about the chance that an
 event meets it. The expected bound of a block is then the sum over dimensions of the length of its extent times its
-greatest weight. A group is divided at the median of that end, of a dimension and a side, for which a sample of the
-group says that the two expected bounds are least together.
+greatest weight. How often a page is looked at is expected to be the product of these lengths. A group is divided at the
+median of that end, of a dimension and a side, for which a sample of the group says that what is expected of the two is
+least together.
 """
 
 from typing import NamedTuple
@@ -12,19 +13,21 @@ import numpy as np
 
 from skyband.kernels.array import Float32s, Int64s
 from skyband.kernels.compile import inlined, kernel
-from skyband.ranked.kernels.tiers import BLOCK
 
 SAMPLE = 64
 
 
-class TierMembers(NamedTuple):
+class DividedMembers(NamedTuple):
     """By member and twice the dimension (lower end, upper end) shares, by member and dimension weights.
 
-    Where a member asks for nothing its lower end is 1 and its upper end 0.
+    Where a member asks for nothing its lower end is 1 and its upper end 0. `size` members make a block or a page, of
+    which the `product` of the lengths is expected, or the sum of bounds.
     """
 
     end: Float32s
     weight: Float32s
+    size: int
+    product: bool
 
 
 class Corner(NamedTuple):
@@ -42,24 +45,24 @@ def make_corner(n_dims: int) -> Corner:
 
 
 @kernel
-def divide(members: TierMembers, order: Int64s, start: int, stop: int, stack: Int64s, corner: Corner) -> None:
-    """Put the members from `start` to `stop` of the order into such an order that every BLOCK of them make a block."""
+def divide(members: DividedMembers, order: Int64s, start: int, stop: int, stack: Int64s, corner: Corner) -> None:
+    """Put the members from `start` to `stop` of the order into such an order that every `size` of them lie close."""
     n = 2
     stack[0], stack[1] = start, stop
     while n > 0:
         first, last = stack[n - 2], stack[n - 1]
         n -= 2
-        if last - first > BLOCK:
+        if last - first > members.size:
             coordinate = _choose(members, order, first, last, corner)
-            n_blocks = (last - first + BLOCK - 1) // BLOCK
-            middle = first + (n_blocks + 1) // 2 * BLOCK
+            n_blocks = (last - first + members.size - 1) // members.size
+            middle = first + (n_blocks + 1) // 2 * members.size
             _select(members.end, coordinate, order, first, last, middle)
             stack[n], stack[n + 1], stack[n + 2], stack[n + 3] = first, middle, middle, last
             n += 4
 
 
 @kernel
-def _choose(members: TierMembers, order: Int64s, first: int, last: int, corner: Corner) -> int:
+def _choose(members: DividedMembers, order: Int64s, first: int, last: int, corner: Corner) -> int:
     """The end to divide by."""
     n_sample = min(SAMPLE, last - first)
     best, least = 0, np.inf
@@ -88,7 +91,7 @@ def _sorted_sample(
 
 @kernel
 def _expected(
-    members: TierMembers,
+    members: DividedMembers,
     order: Int64s,
     first: int,
     last: int,
@@ -97,7 +100,7 @@ def _expected(
     cut: float,
     corner: Corner,
 ) -> float:
-    """The expected bounds of the two halves of a sample together."""
+    """What is expected of the two halves of a sample together."""
     end, weight, n_dims = members.end, members.weight, members.weight.shape[1]
     for j in range(n_dims):
         for side in range(2):
@@ -109,10 +112,31 @@ def _expected(
             corner.lo[side, j] = min(corner.lo[side, j], end[member, 2 * j])
             corner.hi[side, j] = max(corner.hi[side, j], end[member, 2 * j + 1])
             corner.weight[side, j] = max(corner.weight[side, j], weight[member, j])
+    return _product(corner, n_dims) if members.product else _sum(corner, n_dims)
+
+
+@inlined
+def _length(corner: Corner, side: int, dim: int) -> float:
+    return max(corner.hi[side, dim] - corner.lo[side, dim], np.float32(0.0))
+
+
+@inlined
+def _sum(corner: Corner, n_dims: int) -> float:
     total = 0.0
     for j in range(n_dims):
         for side in range(2):
-            total += max(corner.hi[side, j] - corner.lo[side, j], np.float32(0.0)) * corner.weight[side, j]
+            total += _length(corner, side, j) * corner.weight[side, j]
+    return total
+
+
+@inlined
+def _product(corner: Corner, n_dims: int) -> float:
+    total = 0.0
+    for side in range(2):
+        chance = 1.0
+        for j in range(n_dims):
+            chance *= _length(corner, side, j)
+        total += chance
     return total
 
 
