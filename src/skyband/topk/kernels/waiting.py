@@ -89,7 +89,7 @@ def _longest(settings: RowSettings, k: int, depth: int, window_kind: int) -> int
         return LARGEST
     if settings.slack != 0.0:
         return LONG * k
-    return k if window_kind == UNBOUNDED else max(depth + (k + 1) // 2, LONG * k)
+    return k if window_kind == UNBOUNDED else depth + k
 
 
 @inlined
