@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from bench.peers.contest import experiment, shown
+from bench.peers.page import markdown
 from bench.peers.peer import Peer, peers
 from bench.peers.work import WORKS
 from skyband.bench.row import Row
@@ -35,6 +36,9 @@ from skyband.cli.output import Output, output_options
     help="The folder for the raw rows, one Parquet file per work.",
 )
 @click.option("--list", "list_only", is_flag=True, help="List the peers and exit.")
+@click.option(
+    "--markdown", "page_only", is_flag=True, help="Print the newest stored rows of this size as a table and exit."
+)
 @output_options
 def command(
     output: Output,
@@ -44,6 +48,7 @@ def command(
     threads: int,
     out: Path,
     list_only: bool,
+    page_only: bool,
 ) -> None:
     """Run other systems beside Skyband on the same data, and store every raw row.
 
@@ -59,6 +64,9 @@ def command(
         raise click.BadParameter(f"there is no such peer among {', '.join(sorted({p.name for p in peers()}))}.")
     if list_only:
         _list(output, chosen)
+        return
+    if page_only:
+        output.say(markdown(out, chosen, size))
         return
     done = [_run(output, work, chosen, size, threads, out) for work in WORKS if any(p.work == work for p in chosen)]
     if output.as_json:

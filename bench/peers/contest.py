@@ -16,11 +16,11 @@ from bench.peers.work import WORKS, Course, PeerScale, Work
 from skyband.bench.experiment import Experiment, Progress
 from skyband.bench.row import Row, measured, number, skipped
 from skyband.bench.runner import AT_ONCE, WrongAnswer, pieces, time_in_turn
-from skyband.bench.view import ViewColumn, count_given, given
+from skyband.bench.view import ViewColumn, count_given, given, multiple
 from skyband.contract import AnyEngine
 
 OURS = "skyband"
-LEAST_ROUNDS, MOST_ROUNDS = 3, 9
+MOST_ROUNDS = 9
 # The first one warms up and is compared; another follows the last one that is timed, and is compared too.
 N_UNTIMED = 2
 
@@ -99,7 +99,7 @@ def measure(point: PeerPoint, progress: Progress) -> Iterator[Row]:
     seconds, n_before = 0.0, 0
     for n in point.scale.ns:
         expected = seconds * n / n_before if n_before else 0.0
-        if LEAST_ROUNDS * expected > point.scale.patience:
+        if expected > point.scale.patience:
             yield _skipped(point, version, n, f"Skipped: a batch would take about {expected:,.1f} s.")
             continue
         progress(f"{label}, {n:,} subscriptions")
@@ -122,7 +122,7 @@ def _contest(point: PeerPoint, work: Work, version: str, n: int) -> tuple[list[R
         sides = Sides(work, course, engine, peer)
         sides.enter()
         seconds, first = sides.compare()
-        n_rounds = int(min(max(point.scale.patience / max(seconds, 1e-9), LEAST_ROUNDS), MOST_ROUNDS))
+        n_rounds = int(min(max(point.scale.patience / max(seconds, 1e-9), 1), MOST_ROUNDS))
         taken = sides.race(n_rounds)
         _, last = sides.compare()
     ours, theirs = (median(taken[name]) / 1e9 for name in (OURS, peer.name))
@@ -160,19 +160,18 @@ def _milliseconds(header: str, name: str) -> ViewColumn:
 
 def _answers(row: Row, first: Row) -> str:
     found = row["measures"]["recall"]
-    return "the same" if found == 1.0 else f"{found:.1%} found"
+    return "the same" if found == 1.0 else f"{found:.2%} found"
 
 
+VERSION, LACKS = given("version"), given("does not do", "lacks")
+MILLISECONDS, OURS_MILLISECONDS = _milliseconds("ms", "seconds"), _milliseconds("ours, ms", "ours")
+TIMES, ANSWERS = multiple("ratio", "ratio"), ViewColumn("answers", _answers)
 COLUMNS = (
     given("peer"),
     count_given("subscriptions", "n_subscriptions"),
-    given("version"),
+    VERSION,
     count_given("batch", "batch"),
-    _milliseconds("ms", "seconds"),
-    _milliseconds("ours, ms", "ours"),
-    ViewColumn("ratio", lambda row, first: number(row["measures"]["ratio"])),
-    ViewColumn("answers", _answers),
-    given("does not do", "lacks"),
+    *(MILLISECONDS, OURS_MILLISECONDS, TIMES, ANSWERS, LACKS),
 )
 
 

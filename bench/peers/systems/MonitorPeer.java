@@ -4,6 +4,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import org.apache.lucene.analysis.core.WhitespaceAnalyzer;
 import org.apache.lucene.document.Document;
@@ -12,6 +13,7 @@ import org.apache.lucene.document.TextField;
 import org.apache.lucene.index.Term;
 import org.apache.lucene.monitor.Monitor;
 import org.apache.lucene.monitor.MonitorQuery;
+import org.apache.lucene.monitor.MultiMatchingQueries;
 import org.apache.lucene.monitor.QueryMatch;
 import org.apache.lucene.monitor.TermFilteredPresearcher;
 import org.apache.lucene.search.BooleanClause;
@@ -87,15 +89,24 @@ public final class MonitorPeer {
   }
 
   private void answer() throws IOException {
-    for (Document message : messages) {
-      StringBuilder line = new StringBuilder();
-      for (QueryMatch match : monitor.match(message, QueryMatch.SIMPLE_MATCHER).getMatches()) {
-        line.append(match.getQueryId()).append(' ');
+    if (!messages.isEmpty()) {
+      // All at once: a query that several messages may match is run once.
+      Document[] batch = messages.toArray(new Document[0]);
+      MultiMatchingQueries<QueryMatch> found = monitor.match(batch, QueryMatch.SIMPLE_MATCHER);
+      for (int i = 0; i < batch.length; i++) {
+        out.println(line(found.getMatches(i)));
       }
-      out.println(line);
+      messages.clear();
     }
-    messages.clear();
     out.println("end");
     out.flush();
+  }
+
+  private static String line(Collection<QueryMatch> matches) {
+    StringBuilder line = new StringBuilder();
+    for (QueryMatch match : matches) {
+      line.append(match.getQueryId()).append(' ');
+    }
+    return line.toString();
   }
 }

@@ -5,13 +5,13 @@ worth its name.
 """
 
 from collections import defaultdict
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from bench.peers.answer import Answer, best, matched
-from bench.peers.package import Here
+from bench.peers.package import Here, Package
 from bench.peers.peer import Peer
 from bench.peers.work import integers, vectors
 from skyband.kernels.array import Floats, Int64s
@@ -26,7 +26,7 @@ class NumpyNearest(Peer):
 
     name = "numpy"
     work = "window"
-    package = Here("numpy")
+    package: ClassVar[Package] = Here("numpy")
     lacks = "no index, no push, no windows of one's own"
 
     def subscribe(self, subscriptions: pa.Table) -> None:

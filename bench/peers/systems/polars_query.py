@@ -3,18 +3,19 @@
 import os
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from bench.peers.answer import Answer, best
 from bench.peers.package import Wheel, module
 from bench.peers.peer import Peer
 from bench.peers.systems.duckdb_query import flattened
-from bench.peers.work import integers
 
 
 class Frames(Peer):
-    """Frames, and an answer with the k best of each asker in lists."""
+    """Frames, and an answer with the rows that are as good as the k-th of each asker.
+
+    Of the ways to say that, this one was three times as fast as lists of the k best of groups.
+    """
 
     name = "Polars"
     package = Wheel("polars")
@@ -28,12 +29,8 @@ class Frames(Peer):
         self.found: Any = None
 
     def top(self) -> Answer:
-        found = self.found.to_arrow()
-        lists = found["item"].combine_chunks()
-        asker = np.repeat(integers(found["asker"]), np.diff(np.asarray(lists.offsets)))
-        score = np.asarray(found["score"].combine_chunks().flatten())
-        item = np.asarray(lists.flatten()).astype(np.int64)
-        return best(asker, item, score, self.course.k, ascending=self.ascending)
+        asker, item = (self.found[name].to_numpy() for name in ("asker", "item"))
+        return best(asker, item, self.found["score"].to_numpy(), self.course.k, ascending=self.ascending)
 
 
 class FrameNearest(Frames):
@@ -58,8 +55,8 @@ class FrameNearest(Frames):
         frames = [prepared] if self.live is None else [self.live, prepared]
         self.live = self.polars.concat(frames).tail(self.course.n_live)
         pairs = self.asked.join(self.live.lazy(), how="cross").select(self.select)
-        best_k = self.polars.col("item", "score").bottom_k_by("score", self.course.k)
-        self.found = pairs.group_by("asker").agg(best_k).collect()
+        score = self.polars.col("score")
+        self.found = pairs.filter(score <= score.bottom_k(self.course.k).max().over("asker")).collect()
 
 
 class FrameIntervals(Frames):
@@ -83,8 +80,8 @@ class FrameIntervals(Frames):
 
     def publish(self, prepared: Any) -> None:
         pairs = prepared.join_where(self.asked, *self.inside).select("asker", "item", "score")
-        best_k = self.polars.col("item", "score").top_k_by("score", self.course.k)
-        self.found = pairs.group_by("asker").agg(best_k).collect()
+        score = self.polars.col("score")
+        self.found = pairs.filter(score >= score.top_k(self.course.k).min().over("asker")).collect()
 
 
 PEERS = (FrameNearest, FrameIntervals)
