@@ -16,7 +16,7 @@ from bench.peers.work import WORKS, Course, PeerScale, Work
 from skyband.bench.experiment import Experiment, Progress
 from skyband.bench.row import Row, measured, number, skipped
 from skyband.bench.runner import AT_ONCE, WrongAnswer, pieces, time_in_turn
-from skyband.bench.view import ViewColumn, count_given, given, multiple
+from skyband.bench.view import ViewColumn, count_given, given
 from skyband.contract import AnyEngine
 
 OURS = "skyband"
@@ -165,7 +165,8 @@ def _answers(row: Row, first: Row) -> str:
 
 VERSION, LACKS = given("version"), given("does not do", "lacks")
 MILLISECONDS, OURS_MILLISECONDS = _milliseconds("ms", "seconds"), _milliseconds("ours, ms", "ours")
-TIMES, ANSWERS = multiple("ratio", "ratio"), ViewColumn("answers", _answers)
+TIMES = ViewColumn("ratio", lambda row, first: number(row["measures"]["ratio"]))
+ANSWERS = ViewColumn("answers", _answers)
 COLUMNS = (
     given("peer"),
     count_given("subscriptions", "n_subscriptions"),

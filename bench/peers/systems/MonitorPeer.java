@@ -22,22 +22,24 @@ import org.apache.lucene.search.TermQuery;
 
 /**
  * Lucene Monitor behind lines of text: "subscribe ID WORD ..." and "message ID WORD ...", up to a line "end". The answer
- * to messages is a line for each with the ids of the subscriptions that share a word with it, and "end".
+ * to messages is a line for each with the ids of the subscriptions that share a word with it, and "end". The argument says how many messages are matched at once.
  */
 public final class MonitorPeer {
-  private static final int AT_ONCE = 10_000;
+  private static final int QUERIES_AT_ONCE = 10_000;
 
+  private final int atOnce;
   private final Monitor monitor;
   private final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
   private final List<MonitorQuery> queries = new ArrayList<>();
   private final List<Document> messages = new ArrayList<>();
 
-  private MonitorPeer() throws IOException {
+  private MonitorPeer(int atOnce) throws IOException {
+    this.atOnce = atOnce;
     monitor = new Monitor(new WhitespaceAnalyzer(), new TermFilteredPresearcher());
   }
 
   public static void main(String[] arguments) throws IOException {
-    MonitorPeer peer = new MonitorPeer();
+    MonitorPeer peer = new MonitorPeer(Integer.parseInt(arguments[0]));
     // Its threads would keep the process alive.
     try (peer.monitor) {
       peer.serve(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)));
@@ -61,7 +63,7 @@ public final class MonitorPeer {
       return;
     }
     queries.add(new MonitorQuery(words[1], query(words)));
-    if (queries.size() == AT_ONCE) {
+    if (queries.size() == QUERIES_AT_ONCE) {
       register();
     }
   }
@@ -89,17 +91,20 @@ public final class MonitorPeer {
   }
 
   private void answer() throws IOException {
-    if (!messages.isEmpty()) {
-      // All at once: a query that several messages may match is run once.
-      Document[] batch = messages.toArray(new Document[0]);
-      MultiMatchingQueries<QueryMatch> found = monitor.match(batch, QueryMatch.SIMPLE_MATCHER);
-      for (int i = 0; i < batch.length; i++) {
-        out.println(line(found.getMatches(i)));
-      }
-      messages.clear();
+    for (int i = 0; i < messages.size(); i += atOnce) {
+      List<Document> some = messages.subList(i, Math.min(i + atOnce, messages.size()));
+      match(some.toArray(new Document[0]));
     }
+    messages.clear();
     out.println("end");
     out.flush();
+  }
+
+  private void match(Document[] batch) throws IOException {
+    MultiMatchingQueries<QueryMatch> found = monitor.match(batch, QueryMatch.SIMPLE_MATCHER);
+    for (int i = 0; i < batch.length; i++) {
+      out.println(line(found.getMatches(i)));
+    }
   }
 
   private static String line(Collection<QueryMatch> matches) {

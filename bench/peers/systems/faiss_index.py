@@ -1,5 +1,6 @@
 """FAISS: an index of all live points for each batch, by brute force and by inverted lists."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ class FaissFlat(Peer):
     tolerance = 1e-4
 
     def subscribe(self, subscriptions: pa.Table) -> None:
+        # Read once, when its library for matrices is loaded; the one of numpy is another.
+        os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(self.course.threads)
         self.faiss = module("faiss")
         self.faiss.omp_set_num_threads(self.course.threads)
         self.centres = vectors(subscriptions["point"]).astype(np.float32)

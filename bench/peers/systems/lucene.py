@@ -21,16 +21,18 @@ LONGEST_END_SECONDS = 10
 
 
 class Monitor(Peer):
-    """Who shares a word with a message, in a process of Java that is given lines of text."""
+    """Who shares a word with a message, one message at a time, in a process of Java that is given lines of text."""
 
     name = "Lucene Monitor"
     work = "geotext"
     package = MONITOR
     lacks = "only who shares a word: no place, no k, no window, no first answer; forgets every message"
+    at_once = 1
 
     def __init__(self, course: Any) -> None:
         super().__init__(course)
-        command = ["java", "-Xmx4g", "-XX:+UseSerialGC", "-cp", MONITOR.class_path, "MonitorPeer"]
+        command = ["java", "-Xmx4g", "-XX:+UseSerialGC", "-cp", MONITOR.class_path]
+        command += ["MonitorPeer", str(self.at_once)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def subscribe(self, subscriptions: pa.Table) -> None:
@@ -95,4 +97,11 @@ def _lines(verb: str, table: pa.Table) -> str:
     return "\n".join(f"{verb} {id} {' '.join(terms)}" for id, terms in rows)
 
 
-PEERS = (Monitor,)
+class MonitorBatches(Monitor):
+    """The messages of a batch in one index, so that a query that several of them may match is run once."""
+
+    name = "Lucene Monitor, batches"
+    at_once = 100
+
+
+PEERS = (Monitor, MonitorBatches)
