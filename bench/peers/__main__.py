@@ -53,7 +53,7 @@ def command(
     """Run other systems beside Skyband on the same data, and store every raw row.
 
     Their packages are fetched into build/peers. One that cannot be had is skipped, and its row says why. Answers are
-    compared before anything is timed; the exit status is 1 if one was wrong.
+    compared before anything is timed; the exit status is 1 if one was wrong, or a peer failed.
 
     \b
     Example:
@@ -109,7 +109,7 @@ def _plain(row: Row) -> dict[str, Any]:
 
 
 def _wrong(rows: list[Row]) -> list[str]:
-    return [row["skipped"] for row in rows if (row["skipped"] or "").startswith("Wrong: ")]
+    return [row["skipped"] for row in rows if (row["skipped"] or "").startswith(("Wrong: ", "Failed: "))]
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from bench.peers.answer import Answer, recall, require_same
-from bench.peers.package import Unavailable
+from bench.peers.package import Unavailable, complaint
 from bench.peers.peer import Peer
 from bench.peers.work import WORKS, Course, PeerScale, Work
 from skyband.bench.experiment import Experiment, Progress
@@ -110,6 +110,9 @@ def measure(point: PeerPoint, progress: Progress) -> Iterator[Row]:
             return
         except WrongAnswer as error:
             yield _skipped(point, version, n, f"Wrong: {error}")
+            return
+        except Exception as error:  # whatever another system raises, the other peers are to be measured
+            yield _skipped(point, version, n, f"Failed: {type(error).__name__}: {complaint(str(error))}")
             return
         n_before = n
         yield from rows

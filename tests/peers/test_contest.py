@@ -14,6 +14,7 @@ from bench.peers.page import markdown
 from bench.peers.peer import Peer, peers
 from bench.peers.systems.brute import PEERS as BRUTE
 from bench.peers.systems.brute import NumpyFences, NumpyIntervals, NumpyMessages, NumpyNearest
+from bench.peers.systems.postgres import PlainSql
 from bench.peers.work import WORKS
 from skyband.bench import Row, load, rows_of, store
 
@@ -38,6 +39,24 @@ def test_brute_force_answers_as_skyband_does(peer: type[Peer]) -> None:
     assert found["recall"] == 1.0
     wanted = {"work", "peer", "version", "n_subscriptions", "batch", "threads", "lacks"}
     assert wanted <= theirs["parameters"].keys()
+
+
+def test_postgres_answers_as_skyband_does_and_tells_who_has_changed() -> None:
+    try:
+        PlainSql.package.fetch()
+    except Unavailable as error:
+        pytest.skip(str(error))
+    told: list[int] = []
+
+    class Counted(PlainSql):
+        def close(self) -> None:
+            told.append(self.told)
+            super().close()
+
+    _, theirs = toy(Counted)
+    assert theirs["skipped"] is None
+    # Ten of a hundred points are new, so that somebody's top has changed, and nobody is told who is not registered.
+    assert 0 < told[0] <= theirs["parameters"]["n_subscriptions"]
 
 
 def moved(answer: Answer) -> Answer:
@@ -95,6 +114,19 @@ class LateWrong(NumpyNearest):
 def test_what_goes_wrong_later_is_found_too() -> None:
     (row,) = toy(LateWrong)
     assert row["skipped"].startswith("Wrong: ")
+
+
+class Broken(NumpyNearest):
+    """A peer that fails when it is to be compared."""
+
+    def top(self) -> Answer:
+        raise MemoryError("There is no room.")
+
+
+def test_a_peer_that_fails_keeps_nobody_else_from_being_measured() -> None:
+    broken, ours, theirs = toy(Broken, NumpyNearest)
+    assert broken["skipped"] == "Failed: MemoryError: There is no room."
+    assert ours["skipped"] is theirs["skipped"] is None
 
 
 class Approximate(WrongNearest):

@@ -41,7 +41,8 @@ class Query(Peer):
     def __init__(self, course: Any) -> None:
         super().__init__(course)
         # Without a folder to spill into, what does not fit into memory fails.
-        self.database = module("duckdb").connect(":memory:", config={"threads": course.threads})
+        config = {"threads": course.threads, "temp_directory": ""}
+        self.database = module("duckdb").connect(":memory:", config=config)
 
     def make(self, name: str, rows: pa.Table) -> None:
         """A table of rows."""
