@@ -26,7 +26,7 @@ COUNTED := --cov=skyband --cov-branch --cov-report=
 WORKS := $(BIN)/python -c 'import os; assert " " + os.path.realpath(".venv") + "\n" in open(".venv/pyvenv.cfg").read()'
 $(shell $(WORKS) 2>/dev/null || rm -f $(READY))
 
-.PHONY: help demo test quick check warm fast coverage spark bench soak docs lock clean
+.PHONY: help demo test quick check warm fast coverage spark bench peers soak docs lock clean
 
 help: ## Print this list.
 	@echo "Skyband: top-k publish/subscribe. The first target that needs it installs everything into .venv."
@@ -105,6 +105,10 @@ spark: $(READY) ## Run the tests on Spark, and count branches.
 bench: $(READY) ## Run every benchmark and store its raw rows.
 	@echo "==> bench: every benchmark"
 	@$(BIN)/skyband bench all
+
+peers: $(READY) ## Run other systems beside Skyband and store the raw rows (fetches them from the network).
+	@echo "==> peers: other systems beside Skyband, in build/peers"
+	@$(BIN)/python -m bench.peers
 
 soak: $(READY) ## Run the long random tests, which take hours; stopped, it goes on where it was.
 	@echo "==> soak: the long random tests; what has passed with these sources is not run again"

@@ -28,6 +28,7 @@ TARGETS = {
     "coverage",
     "spark",
     "bench",
+    "peers",
     "soak",
     "docs",
     "lock",
