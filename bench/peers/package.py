@@ -164,20 +164,6 @@ def _project(group: str, artifact: str, release: str) -> str:
 
 
 @dataclass(frozen=True)
-class GoProgram(Package):
-    """A program that Go builds from its module."""
-
-    path: str
-
-    def fetch(self) -> str:
-        place, name = (FOLDER / "go").absolute(), self.path.rpartition("/")[2]
-        if not (place / "bin" / name).exists():
-            run(["go", "install", f"{self.path}@latest"], name, env=os.environ | {"GOPATH": str(place)})
-        told = run(["go", "version", "-m", place / "bin" / name], name)
-        return next((line.split()[2] for line in told.splitlines() if line.strip().startswith("mod")), "unknown")
-
-
-@dataclass(frozen=True)
 class Programs(Package):
     """Programs that a package of the operating system has brought."""
 

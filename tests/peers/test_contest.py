@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from bench.peers import __main__ as program
 from bench.peers.answer import Answer
 from bench.peers.contest import OURS, experiment, shown
-from bench.peers.package import GoProgram, Here, Package, Programs, Unavailable, complaint, run
+from bench.peers.package import Here, Package, Programs, Unavailable, complaint, run
 from bench.peers.page import markdown
 from bench.peers.peer import Peer, peers
 from bench.peers.systems.brute import PEERS as BRUTE
@@ -197,14 +197,13 @@ def test_packages_that_are_not_there_say_so() -> None:
         run(["no-such-program"], "thing")
 
 
-def test_go_says_why_it_cannot_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    go = tmp_path / "go"
-    go.write_text("#!/bin/sh\necho 'go: error: https://a.b/c is not available' >&2\nexit 1\n")
-    go.chmod(0o755)
+def test_a_program_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = tmp_path / "builder"
+    builder.write_text("#!/bin/sh\necho 'error: https://a.b/c is not available' >&2\nexit 1\n")
+    builder.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(Unavailable, match=r"^server cannot be had: go: error: its address is not available\.$"):
-        GoProgram("a.b/c/server").fetch()
+    with pytest.raises(Unavailable, match=r"^server cannot be had: error: its address is not available\.$"):
+        run(["builder"], "server")
 
 
 def test_a_complaint_is_the_line_that_says_most() -> None:
