@@ -48,6 +48,8 @@ def check_against_oracle(case: Case, profile: settings | None = None) -> None:
 
 def same(got: Any, wanted: Any) -> None:
     """Assert that two answers are equal, showing both where they are not."""
+    if not len(got) and not len(wanted) and got.schema == wanted.schema:
+        return
     got, wanted = table_of_answer(got), table_of_answer(wanted)
     assert got.schema == wanted.schema, f"{got.schema}\n\n{wanted.schema}"
     assert got.equals(wanted), "\n".join(["", *map(str, got.to_pylist()), "wanted", *map(str, wanted.to_pylist())])
