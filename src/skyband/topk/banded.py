@@ -335,7 +335,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _is_flood(self, steps: Steps) -> bool:
         """Whether so much has arrived beside what gates were made for that it takes less to search for every row."""
         n_new = int(steps.end[-1]) - steps.first
-        if len(steps.end) > 1 or n_new < self.flood or self.policy.bounded_by != SEARCH:
+        if len(steps.end) > 1 or n_new < self.flood or not self.policy.meets_floods:
             return False
         if n_new < self.flood_share * (self._opened().size - n_new):
             return False

@@ -33,7 +33,8 @@ N_SHARES = 16
 class Policy:
     """How rows are kept. `search_cost` is what a search has cost on average, in entries of a row touched.
 
-    A `priced` policy searches for another number when that has changed.
+    A `priced` policy searches for another number when that has changed. One that `meets_floods` has every row searched
+    for where so much arrives at once that this takes less; published ones offer each arrival to the rows, as published.
     """
 
     name: ClassVar[str]
@@ -42,6 +43,7 @@ class Policy:
     n_recent: ClassVar[int] = 0
     slack: ClassVar[float] = 0.0
     priced: ClassVar[bool] = False
+    meets_floods: ClassVar[bool] = False
 
     def depths(self, ks: Int64s, search_cost: float) -> Int64s:
         """How many publications a search looks for."""
@@ -124,6 +126,7 @@ class Margin(Policy):
     """
 
     name = "margin"
+    meets_floods = True
 
     def depths(self, ks: Int64s, search_cost: float) -> Int64s:
         """Two standard deviations more than k."""
