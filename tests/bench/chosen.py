@@ -15,6 +15,7 @@ CHOSEN = frozenset(
         "ranges-table2",
         "ranked",
         "covering",
+        "overlay-table3",
         "pipeline",
     }
 )

@@ -19,6 +19,7 @@ __all__ = ["main"]
         "plot": "skyband.cli.plot",
         "cover": "skyband.cli.cover",
         "pipeline": "skyband.cli.pipeline",
+        "overlay": "skyband.cli.overlay",
         "engines": "skyband.cli.engines",
         "bench": "skyband.cli.bench",
         "warm": "skyband.cli.warm",

@@ -20,7 +20,7 @@ ReadFew = Callable[[list[Row], Settings], Any]
 
 _PACKAGE = "skyband"
 
-PARTS = {"zoning": "DIVISION", "workload": "RECIPE", "draw": "DRAWS"}
+PARTS = {"zoning": "DIVISION", "workload": "RECIPE", "draw": "DRAWS", "routing": "ROUTING"}
 """Modules of a room that a family may have, and what is taken from each; they are imported when it is asked for."""
 
 
@@ -28,8 +28,8 @@ PARTS = {"zoning": "DIVISION", "workload": "RECIPE", "draw": "DRAWS"}
 class Family:
     """What a family is, for all who would otherwise have to know it by name. It is named as its room.
 
-    Its canonical columns, how its tables are parsed, and what follows from its name are fields; `division`, `recipe`
-    and `draws` are other modules of its room, and None where it has no such module.
+    Its canonical columns, how its tables are parsed, and what follows from its name are fields; `division`, `recipe`,
+    `draws` and `routing` are other modules of its room, and None where it has no such module.
     """
 
     name: str
@@ -103,6 +103,11 @@ class Family:
     def draws(self) -> Any:
         """How tests draw its rows, a `skyband.workload.draw.Draws`; needs hypothesis."""
         return self._part("draw")
+
+    @cached_property
+    def routing(self) -> Any:
+        """How brokers read its rows, a `skyband.covering.routed.RoutedFamily`."""
+        return self._part("routing")
 
     def named(self, publications: Any) -> pa.Array:
         """The ids by which answers name these publications."""

@@ -1,0 +1,144 @@
+"""When other brokers hear of the gates of the subscriptions at home here, and what they hear.
+
+A *staircase* says how a gate widens as the members of the top expire. An old one lets in too much and never too little,
+so that it is sent anew only when what came in vain has cost as much as sending it, or before it opens for everything.
+The paper's proxies have a threshold that moves on every change: what has a *chance* to enter the top, as PA has it.
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from itertools import product
+
+import numpy as np
+
+from skyband.contract.tops import Id
+from skyband.covering.routed import RoutedSubscription
+from skyband.overlay.broker.frame import LIFE, SUBSCRIBING, UPDATING, Proxy, Publication, Steps
+from skyband.overlay.broker.home import Home
+from skyband.overlay.broker.options import BrokerOptions
+from skyband.overlay.broker.retainer import gate_at
+from skyband.topk.chance import arrival_rank
+
+
+class RankGate:
+    """The n-th best score of what has come and is live, as a gate; while fewer have come it is open."""
+
+    def __init__(self, asked: RoutedSubscription, n: int, bests: list[float] | None) -> None:
+        self._asked, self._n = asked, n
+        self._scores: list[float] = []
+        self._ages: deque[tuple[int, float]] = deque()
+        # Signed so that less is better, as the scores are.
+        self._bests = None if bests is None else sorted(self._signed(best) for best in bests)
+
+    def add(self, publication: Publication) -> None:
+        """A publication has come."""
+        score = self._asked.score(publication.spoken.content)
+        if score is not None:
+            insort(self._scores, self._signed(score))
+            self._ages.append((publication.ts, self._signed(score)))
+
+    def at(self, now: int) -> float:
+        """The gate as of now, which must not go back."""
+        window = self._asked.window
+        while window is not None and self._ages and self._ages[0][0] + window <= now:
+            self._scores.pop(bisect_left(self._scores, self._ages.popleft()[1]))
+        if len(self._scores) < self._n:
+            return self._asked.open_gate
+        return self._signed(self._widened(self._scores[self._n - 1]))
+
+    def _widened(self, gate: float) -> float:
+        """The widest gate that reaches no other cells than this one."""
+        if self._bests is None:
+            return gate
+        n_reached = bisect_right(self._bests, gate)
+        return (
+            gate if n_reached == len(self._bests) else max(gate, float(np.nextafter(self._bests[n_reached], -np.inf)))
+        )
+
+    def _signed(self, score: float) -> float:
+        return score if self._asked.ascending else -score
+
+
+def lets_in_vain(proxy: Proxy, publication: Publication, gate: float, now: int) -> bool:
+    """Whether a proxy lets in what the true gate refuses."""
+    asked = proxy.asked
+    if asked.threshold is not None:
+        return False
+    score = asked.score(publication.spoken.content)
+    return asked.passes(score, gate_at(proxy.steps, now)) and not asked.passes(score, gate)
+
+
+class Gatekeeper:
+    """The proxies of the subscriptions at home, as they were last sent."""
+
+    def __init__(self, number: int, options: BrokerOptions, home: Home) -> None:
+        self._number, self._options, self._home = number, options, home
+        self.incarnation = 1
+        self.proxies: dict[Id, Proxy] = {}
+        self._ranks: dict[Id, RankGate] = {}
+        self._vain: dict[Id, int] = {}
+        self._patience = options.chart.n_brokers - 1 if options.patience is None else options.patience
+
+    def first(self, asked: RoutedSubscription, now: int) -> Proxy:
+        """What stands for a new subscription, or for one that is known again after a restart."""
+        gate = asked.open_gate if asked.threshold is None else asked.threshold
+        since = max(min(now, self._home.applied), 0)
+        version = self.incarnation * LIFE
+        proxy = Proxy(asked, self._number, version, ((since, gate),), None, SUBSCRIBING)
+        self.proxies[asked.id] = proxy
+        if asked.threshold is None and self._options.gates != "staircase":
+            self._ranks[asked.id] = RankGate(asked, self._rank(asked), self._cells(asked))
+        return proxy
+
+    def drop(self, id: Id) -> None:
+        """A subscription has gone."""
+        for known in (self.proxies, self._ranks, self._vain):
+            known.pop(id, None)
+
+    def note(self, publication: Publication) -> None:
+        """A publication has come: it counts for ranks, or it may have come in vain."""
+        for rank in self._ranks.values():
+            rank.add(publication)
+
+    def came_in_vain(self, publication: Publication, gates: dict[Id, float], now: int) -> list[Id]:
+        """The subscriptions whose proxies let a publication in that their gates refuse, often enough to be told."""
+        tired = []
+        for id, gate in gates.items():
+            proxy = self.proxies.get(id)
+            if proxy is not None and lets_in_vain(proxy, publication, gate, now):
+                self._vain[id] = self._vain.get(id, 0) + 1
+                if self._vain[id] >= self._patience:
+                    tired.append(id)
+        return tired
+
+    def renewed(self, id: Id, steps: Steps) -> Proxy:
+        """The proxy with other steps, which is how it is sent from now on."""
+        self._vain.pop(id, None)
+        before = self.proxies[id]
+        self.proxies[id] = before._replace(version=before.version + 1, steps=steps, column=UPDATING)
+        return self.proxies[id]
+
+    def opening(self, by: int) -> list[Id]:
+        """The subscriptions whose staircases, as they were sent, let everything in by a time."""
+        return [
+            id
+            for id, proxy in self.proxies.items()
+            if len(proxy.steps) > 1 and gate_at(proxy.steps, by) == proxy.asked.open_gate
+        ]
+
+    def moved(self, now: int) -> list[Proxy]:
+        """The proxies whose thresholds have moved."""
+        gates = {id: rank.at(now) for id, rank in self._ranks.items()}
+        moved = [id for id, gate in gates.items() if self.proxies[id].steps[-1][1] != gate]
+        return [self.renewed(id, ((now, gates[id]),)) for id in moved]
+
+    def _rank(self, asked: RoutedSubscription) -> int:
+        return asked.k if self._options.gates == "kth" else arrival_rank(asked.k, self._options.sigma) + 1
+
+    def _cells(self, asked: RoutedSubscription) -> list[float] | None:
+        """How good publications can be in each cell of a grid over the unit cube, where only that counts."""
+        if self._options.updates == "every":
+            return None
+        n = self._options.cells
+        corners = np.array(list(product(range(n), repeat=asked.n_dims)), np.float64)
+        return [asked.best(low, low + 1.0 / n) for low in corners / n]

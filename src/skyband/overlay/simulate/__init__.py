@@ -1,0 +1,1 @@
+"""A world for brokers: the same code as anywhere, under a seeded scheduler that delays, loses, repeats and crashes."""

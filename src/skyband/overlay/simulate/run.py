@@ -1,0 +1,82 @@
+"""Running scenarios: a seed, or many, for one strategy, with what went wrong and the shortest trace of it."""
+
+from collections.abc import Callable
+from time import process_time
+from typing import Any, NamedTuple
+
+from skyband.overlay.broker.broker import Broker
+from skyband.overlay.simulate.property import RunWatcher, check_run
+from skyband.overlay.simulate.scenario import Scenario, ScenarioShape, draw_scenario
+from skyband.overlay.simulate.shrink import shrink
+from skyband.overlay.simulate.tally import Sent
+from skyband.overlay.simulate.world import BrokerWorld, MakeBroker
+from skyband.overlay.strategy import strategy_named
+
+BREAKDOWNS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What a broker may raise when it is wrong."""
+
+
+class Outcome(NamedTuple):
+    """What came of a seed: events and the processor's seconds they took, messages, the trace's digest, and wrongs."""
+
+    seed: int
+    n_events: int
+    seconds: float
+    columns: dict[str, Sent]
+    n_changes: int
+    digest: int
+    wrongs: list[str]
+    shortest: list[str]
+
+
+def wrongs_of(scenario: Scenario, make: MakeBroker = Broker) -> list[str]:
+    """What is wrong with a run; a broker that breaks down is wrong too."""
+    watcher = RunWatcher()
+    world = BrokerWorld(scenario, make, watcher)
+    try:
+        return check_run(world.run(), watcher)
+    except BREAKDOWNS as error:
+        return [f"At {world.now} a broker breaks down: {error!r}."]
+
+
+def simulate(
+    scenario: Scenario, make: MakeBroker = Broker, shrinks: bool = True, note: Callable[[str], None] | None = None
+) -> Outcome:
+    """Run a scenario and check it; one that goes wrong is made as short as it can be, with its trace."""
+    watcher, since = RunWatcher(), process_time()
+    world, shortest = BrokerWorld(scenario, make, watcher), list[str]()
+    try:
+        world.run()
+        seconds = process_time() - since
+        wrongs = check_run(world, watcher)
+    except BREAKDOWNS as error:
+        seconds, wrongs = process_time() - since, [f"At {world.now} a broker breaks down: {error!r}."]
+    if wrongs and shrinks:
+        if note is not None:
+            note(f"Seed {scenario.seed} goes wrong: looking for the shortest trace.")
+        shortest = trace_of(shrink(scenario, lambda smaller: bool(wrongs_of(smaller, make))), make)
+    n_changes = sum(len(audience.changes) for audience in world.audiences)
+    sent = world.tally.columns()
+    return Outcome(scenario.seed, world.n_events, seconds, sent, n_changes, world.digest, wrongs, shortest)
+
+
+def trace_of(scenario: Scenario, make: MakeBroker = Broker) -> list[str]:
+    """What happens in a scenario, a line for each event, and what is wrong with it at the end."""
+    world = BrokerWorld(scenario, make, keep_trace=True)
+    try:
+        world.run()
+    except BREAKDOWNS as error:
+        return [*world.trace, f"At {world.now} a broker breaks down: {error!r}."]
+    return [*world.trace, *check_run(world)]
+
+
+def default_mode(strategy: str, gates: str = "staircase") -> Any:
+    """Watermarks where a strategy can wait, and its gates lose nothing."""
+    its = strategy_named(strategy)
+    return "watermark" if its.waits and (gates == "staircase" or not its.filters) else "eager"
+
+
+def drawn(strategy: str, seed: int, shape: ScenarioShape | None = None, storm: bool = True, **options: Any) -> Scenario:
+    """A scenario for a strategy; one that cannot make good what is lost is spared storms."""
+    options.setdefault("mode", default_mode(strategy, options.get("gates", "staircase")))
+    return draw_scenario(seed, shape, storm and strategy_named(strategy).recovers, strategy=strategy, **options)

@@ -1,0 +1,73 @@
+"""What strategies share whose subscriptions are known elsewhere by proxies that all have the same gate."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from skyband.contract.tops import Id
+from skyband.covering.routed import RoutedSubscription
+from skyband.overlay.broker.frame import Proxy, Publication
+from skyband.overlay.broker.gatekeeper import Gatekeeper
+
+if TYPE_CHECKING:
+    from skyband.overlay.broker.broker import Broker
+
+
+class ProxyWatch:
+    """Watches the gates of the subscriptions here, and hands out proxies that should be sent anew."""
+
+    def __init__(self, broker: "Broker", put: Callable[[Proxy], None]) -> None:
+        self.broker, self._put = broker, put
+        self.keeper = Gatekeeper(broker.number, broker.options, broker.home)
+        self._gates: dict[Id, float] | None = None
+
+    @property
+    def by_staircase(self) -> bool:
+        """Whether proxies foresee how gates widen."""
+        return self.broker.options.gates == "staircase"
+
+    def first(self, asked: RoutedSubscription) -> Proxy:
+        """What stands for a subscription in this life."""
+        self.keeper.incarnation = self.broker.sessions.incarnation
+        return self.keeper.first(asked, self.broker.now)
+
+    def came(self, publication: Publication) -> None:
+        """A publication has come for the subscriptions here."""
+        gates = self.gates() if self.by_staircase else {}
+        if not self.broker.arrive(publication):
+            return
+        if self.by_staircase:
+            for id in self.keeper.came_in_vain(publication, gates, self.broker.now):
+                self._renew(id)
+        else:
+            self.keeper.note(publication)
+            self._move()
+
+    def gates(self) -> dict[Id, float]:
+        """The gates as of the last step; empty where none can move."""
+        if self._gates is None:
+            home = self.broker.home
+            can_move = any(asked.threshold is None for asked in home.subscriptions.values())
+            self._gates = home.gates(home.applied) if can_move and home.begun else {}
+        return self._gates
+
+    def changed(self) -> None:
+        """A step was taken."""
+        self._gates = None
+
+    def settle(self) -> None:
+        """Time has passed: staircases that are about to open are sent anew, and thresholds move."""
+        if not self.by_staircase:
+            self._move()
+            return
+        soon = self.broker.now + self.broker.options.tick
+        for id in self.keeper.opening(soon):
+            if self.broker.home.gates(soon).get(id) not in (None, self.keeper.proxies[id].asked.open_gate):
+                self._renew(id)
+
+    def _renew(self, id: Id) -> None:
+        if id in self.broker.home.begun:
+            self._put(self.keeper.renewed(id, self.broker.home.staircase(id)))
+
+    def _move(self) -> None:
+        for proxy in self.keeper.moved(self.broker.now):
+            self._put(proxy)
