@@ -8,6 +8,7 @@ import pytest
 CHOSEN = frozenset(
     {
         "scan",
+        "straggling",
         "kernels",
         "parse",
         "window-figure18",

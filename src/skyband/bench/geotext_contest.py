@@ -148,7 +148,7 @@ class GeotextRunner:
         came = self.engine.publish(piece)
         self.taken["expiry"] += middle - start
         self.taken["arrival"] += time.perf_counter() - middle
-        return came if left is None else pa.concat_tables([left, came])
+        return came if left is None else pa.concat_tables([left.table(), came])
 
     def publish(self, granularity: Granularity, turn: int) -> pa.Table:
         """Take the next batch; the state of an engine does not depend on the granularity, only what it tells does."""
