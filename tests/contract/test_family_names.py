@@ -10,8 +10,8 @@ import skyband
 from skyband.contract.family import FAMILIES
 
 SOURCES = Path(skyband.__file__).parent
-# It is a setting as well, and a key of its own in configurations and files.
-AMBIGUOUS = {"window"}
+# One is a setting as well, and a key of its own in configurations and files; the other is a strategy of brokers too.
+AMBIGUOUS = {"window", "covering"}
 
 
 def names_in(node: ast.AST) -> set[str]:

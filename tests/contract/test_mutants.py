@@ -99,9 +99,9 @@ FAULTS = {
         "window-scan-unbounded-batch",
     ),
     "a late arrival brings back what was retracted": (
-        "topk/store.py",
-        "stamps - RETRACTED * self.is_retracted(every - self.base)",
-        "stamps",
+        "topk/kernels/timeline.py",
+        "stamps[moved - base] += i + 1",
+        "stamps[moved - base] = (stamps[moved - base] & ((1 << 62) - 1)) + i + 1",
         "window-scan-count-batch",
     ),
     "what comes back by a retraction is delivered again": (
@@ -142,7 +142,7 @@ FAULTS = {
     ),
     "a word that comes twice in a batch is counted once": (
         "topk/vocabulary.py",
-        "np.add.at(self._n_uses, codes, 1)",
+        "count_up(self._n_uses, codes)",
         "self._n_uses[codes] += 1",
         "geotext-blocks-count-batch",
     ),

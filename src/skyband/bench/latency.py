@@ -18,7 +18,8 @@ from skyband.bench.contest import SizedWorkload, check_tops, fill, geotext_case,
 from skyband.bench.experiment import Progress
 from skyband.bench.row import Row, measured
 from skyband.bench.runner import Call, pieces, require_equal, sweep, time_in_turn
-from skyband.contract import AnyEngine
+from skyband.contract import AUTO, AnyEngine, find_engine
+from skyband.contract.auto import Auto
 from skyband.contract.family import FAMILIES
 from skyband.kernels.dispatch import Kernel
 from skyband.workload import Workload
@@ -86,7 +87,9 @@ def cases(plan: LatencyPlan) -> list[SizedWorkload]:
 
 
 def _engine_name(case: SizedWorkload) -> str:
-    return "scored" if case.family == "ranked" else "blocks"
+    chooses = find_engine(case.family, AUTO)
+    assert issubclass(chooses, Auto)
+    return chooses.many
 
 
 def _compare_answers(case: SizedWorkload, plan: LatencyPlan) -> None:

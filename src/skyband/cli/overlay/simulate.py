@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from skyband.cli.output import Output, output_options
+from skyband.contract.family import names_where
 
 STRATEGIES = (
     "publication-flooding",
@@ -52,7 +53,11 @@ CHARTS = ("tree", "random-tree", "regular", "internet")
     help="What a proxy lets in; all but staircases lose some answers.",
 )
 @click.option(
-    "--family", default="window", show_default=True, type=click.Choice(("window", "geotext")), help="What is published."
+    "--family",
+    default="window",
+    show_default=True,
+    type=click.Choice(names_where(lambda family: family.routing is not None)),
+    help="What is published.",
 )
 @output_options
 def command(output: Output, strategy: str, seed: int, seeds: int, **options: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skyband.contract.family import FAMILIES
 from skyband.overlay.broker.chart import CHARTS
 from skyband.overlay.broker.event import Offered, Subscribed, Unsubscribed
 from skyband.overlay.broker.options import BrokerOptions
@@ -105,7 +106,7 @@ def draw_scenario(seed: int, shape: ScenarioShape | None = None, storm: bool = T
     chance, shape = random.Random(seed), shape or ScenarioShape()
     chart = CHARTS[shape.chart](shape.n_brokers, seed)
     family = options.get("family", "window")
-    draw = _DRAWS[family]
+    draw = draw_of(family)
     places = np.array([draw.place(chance) for _ in range(64)], np.float64)
     broker_options = BrokerOptions(
         chart=chart,
@@ -202,4 +203,7 @@ class MessageDraw(FamilyDraw):
         return {"terms": terms, "weights": [len(terms) ** -0.5] * len(terms)}
 
 
-_DRAWS = {"window": FamilyDraw(), "geotext": MessageDraw()}
+def draw_of(family: str) -> FamilyDraw:
+    """How rows of a family are drawn, by what its publications hold."""
+    schema = FAMILIES[family].publications
+    return MessageDraw() if schema is not None and "terms" in schema.names else FamilyDraw()
