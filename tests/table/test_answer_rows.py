@@ -2,6 +2,9 @@
 
 import copy
 import pickle
+from collections import OrderedDict
+from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -60,10 +63,21 @@ def test_they_are_used_like_the_table() -> None:
         hash(rows)
 
 
-def test_copies_and_pickles_are_tables() -> None:
+def test_copies_and_pickles_are_rows_too() -> None:
     rows = published()
     for twin in (pickle.loads(pickle.dumps(rows)), copy.copy(rows), copy.deepcopy(rows)):
-        assert pa.table(twin).equals(rows.table())
+        assert type(twin) is AnswerRows
+        assert (twin, list(twin)) == (rows, list(rows))
+
+
+def test_places_are_those_of_rows_and_names_those_of_columns() -> None:
+    rows = published()
+    listed = list(rows)
+    assert (rows[0], rows[-1], rows[1:], list(reversed(rows))) == (listed[0], listed[-1], listed[1:], listed[::-1])
+    assert rows[0] in rows
+    assert rows["op"].to_pylist() == [row.op for row in listed]
+    with pytest.raises(AttributeError, match="'AnswerRows' object has no attribute 'nope'"):
+        rows.nope  # noqa: B018  # it is the looking up that fails
 
 
 def test_shapes_of_other_packages() -> None:
@@ -128,4 +142,16 @@ def test_rows_in_rows_out_and_tables_in_tables_out() -> None:
     assert type(engine.unsubscribe("1")) is AnswerRows
     assert type(engine.unsubscribe(pa.array(["2"]))) is pa.Table
     assert type(engine.advance(9)) is AnswerRows
+    row = {"id": "d", "ts": 9, "point": [1.0]}
+    containers: list[Callable[[Any], Any]] = [
+        OrderedDict,
+        MappingProxyType,
+        lambda row: (row,),
+        lambda row: iter([row]),
+    ]
+    for i, made in enumerate(containers):
+        assert type(engine.publish(made(row | {"id": f"d{i}"}))) is AnswerRows
+    for ids in (("d0",), {"d1"}, np.str_("d2")):
+        assert type(engine.retract(ids)) is AnswerRows
+    assert type(engine.retract(np.array(["d3"]))) is pa.Table
     assert type(engine.top()) is pa.Table

@@ -4,6 +4,7 @@ A batch with a bad row raises `Rejected` and changes nothing; with `on_error="co
 the bad ones are added to `rejects`.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -36,8 +37,10 @@ NOT_HERE = "publish takes no retractions; give the id to the verb retract"
 
 # The numbers of few rows.
 _NUMBERS = np.arange(1, FEW + 1)
-# What is given as rows or ids of Python is answered with rows.
-_PLAIN_ROWS, _PLAIN_IDS = (dict, list), (int, str, list)
+# Ids of Python that may go the short way.
+_PLAIN_IDS = (int, str, list)
+# What holds columns, or is a file, is answered with a table, and all else, which is rows or ids of Python, with rows.
+_COLUMNS = (pa.Table, pa.RecordBatch, pa.Array, pa.ChunkedArray, pa.Scalar, np.ndarray, os.PathLike, Checked)
 
 
 class Intake(Handle, ABC):
@@ -201,12 +204,19 @@ class Intake(Handle, ABC):
 
 def answer_to_rows(given: object, answer: Any) -> Any:
     """An answer in the form that suits what was given: rows for rows of Python, or a table."""
-    return rows_of_answer(answer) if type(given) in _PLAIN_ROWS else table_of_answer(answer)
+    return table_of_answer(answer) if isinstance(given, str) or _has_columns(given) else rows_of_answer(answer)
 
 
 def answer_to_ids(given: object, answer: Any) -> Any:
     """An answer in the form that suits the ids that were given: rows for ids of Python, or a table."""
-    return rows_of_answer(answer) if type(given) in _PLAIN_IDS else table_of_answer(answer)
+    return table_of_answer(answer) if _has_columns(given) else rows_of_answer(answer)
+
+
+def _has_columns(given: object) -> bool:
+    if type(given) in (dict, list, int, str) or isinstance(given, np.generic):
+        return False
+    # Data frames and their columns, of pandas and of others, can tell what they hold.
+    return isinstance(given, _COLUMNS) or hasattr(given, "__arrow_c_stream__") or hasattr(given, "dtype")
 
 
 def _as_python(value: Any) -> Any:

@@ -168,6 +168,9 @@ class AnswerRows:
     def __iter__(self) -> Iterator[AnyRow]:
         return iter(self.rows)
 
+    def __reversed__(self) -> Iterator[AnyRow]:
+        return reversed(self.rows)
+
     def __len__(self) -> int:
         return self._n
 
@@ -196,20 +199,21 @@ class AnswerRows:
     __hash__ = None  # type: ignore[assignment]  # as an Arrow table
 
     def __getitem__(self, key: Any) -> Any:
-        return self.table()[key]
+        """The column of a name; the row at a place, or a list of them for a slice."""
+        return self.table()[key] if isinstance(key, str) else self.rows[key]
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.table().__arrow_c_stream__(requested_schema)
 
     def __reduce__(self) -> Any:
-        return self.table().__reduce__()
+        return AnswerRows.of, (self.table(),)
 
     def __repr__(self) -> str:
         return repr(self.table())
 
     def __getattr__(self, name: str) -> Any:
         # Whatever copies or pickles asks for names that nobody has, also before there is anything.
-        if name.startswith("_"):
+        if name.startswith("_") or not hasattr(pa.Table, name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.table(), name)
 
