@@ -25,6 +25,8 @@ Mark = Literal["csv", "json"]
 MARK = b"skyband.cell"
 # What a duration beside values of other types becomes: an object, so that it is taken for nothing but a duration.
 DURATION = "microseconds"
+# And a time or a date, which is no text: as an id it is refused, whatever lies beside it.
+INSTANT = "datetime"
 
 # Units of numpy's durations that Arrow does not know, in seconds.
 _SECONDS = {"m": 60, "h": 3600, "D": 86_400, "W": 604_800}
@@ -89,9 +91,9 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     # The missing time of pandas is a datetime that equals nothing.
     if isinstance(value, datetime.date) and value == value:
-        return value.isoformat()
+        return {INSTANT: value.isoformat()}
     if isinstance(value, np.datetime64) and value == value:
-        return str(value)
+        return {INSTANT: str(value)}
     if isinstance(value, datetime.timedelta | np.timedelta64):
         with contextlib.suppress(ValueError):
             return {DURATION: microseconds(value)}

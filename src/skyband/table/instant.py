@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from skyband.kernels.array import Int64s
 from skyband.table.argument import is_integer
+from skyband.table.cell import INSTANT
 from skyband.table.reject import shorten
 from skyband.table.scalar import Column, Wrong, cell_by_cell, filled, integers, is_text, null_mask, one_integer
 from skyband.table.sieve import Sieve
@@ -101,6 +102,8 @@ def _from_digits(array: pa.Array) -> Column | None:
 
 
 def _one(name: str, cell: Any) -> int:
+    if isinstance(cell, dict) and list(cell) == [INSTANT]:
+        cell = cell[INSTANT]
     if not isinstance(cell, str):
         return one_integer(name, cell)
     try:
