@@ -54,7 +54,8 @@ quick: $(READY) ## Run a short form of all checks and tests but those on Spark, 
 .PHONY: short
 short: $(READY)
 	@SKYBAND_PROFILE=quick $(PYTEST)=build/times/quick.xml -n 2 --ignore=tests/bench --ignore=tests/blackbox \
-	    --ignore=tests/contract/test_mutants.py -m "not soak and not spark"
+	    --ignore=tests/contract/test_mutants.py --ignore=tests/peers --ignore=tests/pipeline/test_postgres.py \
+	    --ignore=tests/test_resuming.py -m "not soak and not spark"
 
 check: $(READY) ## Check lint, format, types and layers.
 	@echo "==> check: lint (ruff)"
