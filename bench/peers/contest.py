@@ -4,6 +4,7 @@ import contextlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -69,7 +70,7 @@ class Sides:
         expected, theirs = self.peer.expected(ours, batch), self.peer.top()
         if not self.peer.exact:
             return recall(theirs, expected)
-        rescore = (lambda *pairs: self.work.rescore(self.course, *pairs)) if self.work.rescored else None
+        rescore = partial(self.work.rescore, self.course)
         oldest = self.turn * self.course.batch if self.course.n_live else 0
         require_same(theirs, expected, rescore, self.peer.tolerance, oldest, f"{self.work.name}, {self.peer.name}")
         return 1.0

@@ -60,8 +60,6 @@ class Work(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     scales: ClassVar[dict[Size, PeerScale]]
-    # What an answer needs to be compared with differences in the last digits; None where it has no scores.
-    rescored: ClassVar[bool] = True
 
     @abstractmethod
     def course(self, scale: PeerScale, n: int, n_turns: int, threads: int) -> Course:
@@ -198,7 +196,6 @@ class CircleFences(Work):
 
     name = "fence"
     summary = "The circles on Earth that a place lies in, each a Boolean subscription."
-    rescored = False
     scales: ClassVar[dict[Size, PeerScale]] = {
         "toy": PeerScale((50,), 0, 10, 0.5),
         "small": PeerScale((10_000, 100_000), 0, 100, 6.0),
@@ -225,7 +222,8 @@ class CircleFences(Work):
         return matched(*(integers(told[name])[entered] for name in ("publication", "subscription")))
 
     def rescore(self, course: Course, asker: Int64s, item: Int64s) -> Floats:
-        raise NotImplementedError
+        # Who holds a place holds it alike: nothing else is as good as what is right.
+        return np.full(len(item), np.nan)
 
 
 def _on_earth(random: np.random.Generator, n: int) -> Floats:
