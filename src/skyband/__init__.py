@@ -74,6 +74,7 @@ def open(
     window: "WindowLike" = ...,
     granularity: "Granularity" = ...,
     on_error: "OnError" = ...,
+    threads: int | None = ...,
     index: Literal["blocks", "grid"] = ...,
     cells: int | None = ...,
     kmax: float = ...,
@@ -95,6 +96,7 @@ def open(
     words: "WordModel | None" = ...,
     granularity: "Granularity" = ...,
     on_error: "OnError" = ...,
+    threads: int | None = ...,
     index: Literal["postings", "igpt", "ciq"] = ...,
     policy: Literal["margin", "cskyband", "skyband", "kmax"] = ...,
     ratio: float = ...,
@@ -115,6 +117,7 @@ def open(
     *,
     granularity: "Granularity" = ...,
     on_error: "OnError" = ...,
+    threads: int | None = ...,
     algorithm: Literal["sparse", "dense", "unicast"] = ...,
     epsilon: float = ...,
     batch: bool = ...,
@@ -132,6 +135,7 @@ def open(
     *,
     granularity: "Granularity" = ...,
     on_error: "OnError" = ...,
+    threads: int | None = ...,
     most_scanned: int | None = ...,
 ) -> "AnyEngine": ...
 
@@ -143,6 +147,7 @@ def open(
     *,
     granularity: "Granularity" = ...,
     on_error: "OnError" = ...,
+    threads: int | None = ...,
     k: int = ...,
     matching: Literal["relaxed", "exact"] = ...,
     combination: Literal["sum", "min", "max"] = ...,
@@ -167,6 +172,7 @@ def open(
     words: "WordModel | None" = ...,
     granularity: "Granularity" = ...,
     on_error: "OnError" = ...,
+    threads: int | None = ...,
     **options: Any,
 ) -> "AnyEngine": ...
 
@@ -180,14 +186,17 @@ def open(
     words: "WordModel | None" = None,
     granularity: "Granularity" = "batch",
     on_error: "OnError" = "raise",
+    threads: int | None = None,
     **options: Any,
 ) -> "AnyEngine":
     """An empty engine for a family of subscriptions: window, geotext, ranges or ranked.
 
     By default it is whichever engine suits the number of subscriptions, now and later. `window` is the window of
     subscriptions that bring none of their own, or a duration such as "10m"; without it nothing expires. `bounds` is the
-    space of geotext, `words` weighs its texts. `granularity` says what changes are netted over. Options that only one
-    engine has, such as `k` and `matching` of ranked, are passed on. At the end of a `with` block the engine is closed.
+    space of geotext, `words` weighs its texts. `granularity` says what changes are netted over. The work of a call is
+    divided among `threads`, by default as many as there are cores, and answers do not depend on them. Options that only
+    one engine has, such as `k` and `matching` of ranked, are passed on. At the end of a `with` block the engine is
+    closed.
 
     >>> with open("ranges", "oracle") as engine:
     ...     engine.subscribe({"id": "ann", "k": 1, "lo": 0, "hi": 10}).num_rows
@@ -211,7 +220,7 @@ def open(
     found = find_engine(family, engine)
     check_settings(family, settings.window, bounds, words)
     try:
-        return found(settings, granularity=granularity, on_error=on_error, **options)
+        return found(settings, granularity=granularity, on_error=on_error, threads=threads, **options)
     except TypeError as error:
         unknown = re.search("(?:unexpected|multiple values for)(?: keyword)? argument '(.*)'", str(error))
         if unknown is None:
@@ -219,8 +228,11 @@ def open(
         raise no_option(f"The engine {found.name} of the family {family}", unknown[1], options_of(found)) from None
 
 
-def restore(folder: "str | Path") -> Any:
-    """The engine, or the cover set, that wrote a snapshot to this folder, ready to go on as if nothing had happened."""
+def restore(folder: "str | Path", *, threads: int | None = None) -> Any:
+    """The engine, or the cover set, that wrote a snapshot to this folder, ready to go on as if nothing had happened.
+
+    An engine divides the work of a call among `threads`, by default as many as there are cores.
+    """
     from skyband.contract import FAMILIES, find_engine, snapshot_of
     from skyband.table.argument import check_folder
 
@@ -229,4 +241,4 @@ def restore(folder: "str | Path") -> Any:
     keeper = FAMILIES[family].keeper if family in FAMILIES else None
     if keeper is not None:
         return getattr(importlib.import_module(FAMILIES[family].room), keeper).restore(folder)
-    return find_engine(family, engine).restore(folder)
+    return find_engine(family, engine).restore(folder, threads=threads)

@@ -1,6 +1,8 @@
 """What the contract does for every engine: rejects, snapshots, ids, time."""
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +12,8 @@ import pyarrow.feather as feather
 import pytest
 
 import skyband
-from skyband.contract import AnyEngine, UnreadableSnapshot, find_engine, register
-from skyband.contract.snapshot import FORMAT, MANIFEST
-from skyband.table import UnreadableFile
+from skyband.contract import AnyEngine, UnreadableSnapshot, find_engine, register, snapshot
+from skyband.contract.snapshot import FORMAT, MANIFEST, UNFINISHED, SnapshotExists
 from skyband.window.scan import WindowScan
 
 ASK = {"id": "ann", "k": 1, "score": "sum", "weights": [1.0]}
@@ -66,8 +67,9 @@ def test_rows_of_a_file_are_counted_as_the_file_counts_them(tmp_path: Path) -> N
 
 def test_ids_keep_their_type() -> None:
     engine = _published()
-    with pytest.raises(UnreadableFile, match="one engine takes one kind"):
+    with pytest.raises(ValueError, match="one engine takes one kind") as caught:
         engine.publish([{"id": "text", "ts": 2, "point": [1.0]}])
+    assert type(caught.value) is ValueError
     assert len(engine.publish([])) == 0
     assert len(engine.subscribe([])) == 0
     with pytest.raises(skyband.Rejected, match="is not registered"):
@@ -101,8 +103,70 @@ def test_a_snapshot_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(TypeError, match="incorrect type"):
         engine.snapshot(tmp_path / "state")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(FileExistsError, match="exists already"):
+    with pytest.raises(SnapshotExists, match="exists already"):
         engine.snapshot(tmp_path)
+
+
+def test_a_snapshot_may_be_bytes() -> None:
+    engine = _said(window=skyband.Window.time(5))
+    packed = engine.to_bytes()
+    again = type(engine).from_bytes(packed, engine.settings)
+    assert again.top() == engine.top()
+    assert again.counters == engine.counters
+    assert again.to_bytes() == packed
+    for wrong in (b"", packed[:-1], packed[:20] + b"!" + packed[21:]):
+        with pytest.raises(UnreadableSnapshot, match="no snapshot, or are damaged"):
+            type(engine).from_bytes(wrong, engine.settings)
+    with pytest.raises(UnreadableSnapshot, match="and not of window/oracle"):
+        find_engine("window", "oracle").from_bytes(packed, engine.settings)
+
+
+def test_a_snapshot_that_cannot_be_written_is_a_value_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path, tmp_path / "file", tmp_path / "file" / "state", tmp_path / "file" / "deep" / "state"):
+        with pytest.raises(ValueError, match=r"\.$") as caught:
+            _published().snapshot(folder)
+        assert isinstance(caught.value, OSError)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+KILLED = """
+import os, sys, skyband
+engine = skyband.open("window", "scan")
+type(engine).snapshot.__globals__["snapshot"]._checksum = lambda path: os._exit(9)
+engine.subscribe({"id": 1, "k": 1, "score": "sum", "weights": [1.0]})
+engine.snapshot(sys.argv[1])
+"""
+
+
+def test_what_a_killed_process_leaves_is_removed(tmp_path: Path) -> None:
+    def kill(name: str) -> list[str]:
+        assert subprocess.run([sys.executable, "-c", KILLED, tmp_path / name], check=False).returncode == 9
+        return sorted(path.name.split(UNFINISHED)[0] for path in tmp_path.iterdir())
+
+    (tmp_path / ".other-snapshot").mkdir()
+    assert kill("first") == [".first", ".other-snapshot"]
+    assert kill("second") == [".other-snapshot", ".second"]
+    _published().snapshot(tmp_path / "state")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".other-snapshot", "state"]
+    assert len(kill("third")) == 3
+    skyband.restore(tmp_path / "state")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".other-snapshot", "state"]
+
+
+def test_a_snapshot_that_is_being_written_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = _published(), _published()
+    checksum = snapshot._checksum
+    nested = iter([True])
+
+    def write_meanwhile(path: Path) -> int:
+        if next(nested, False):
+            other.snapshot(tmp_path / "other")
+        return checksum(path)
+
+    monkeypatch.setattr(snapshot, "_checksum", write_meanwhile)
+    one.snapshot(tmp_path / "one")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "other"]
 
 
 def test_what_is_no_snapshot_of_this_engine_is_refused(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_an_editor_is_told_all_engines_and_options() -> None:
             names, options = told.setdefault(family, (set(), set()))
             names |= set(get_args(given["engine"].annotation))
             options |= {name for name, one in given.items() if one.kind is one.KEYWORD_ONLY}
-    shared = {"window", "bounds", "words", "granularity", "on_error"}
+    shared = {"window", "bounds", "words", "granularity", "on_error", "threads"}
     for family in {kind.family for kind in engines()}:
         kinds = [kind for kind in engines() if kind.family == family]
         names, options = told[family]

@@ -152,6 +152,12 @@ FAULTS = {
         "if False:",
         "geotext-blocks-time-batch",
     ),
+    "a message is promised by each of its words": (
+        "topk/kernels/term_search.py",
+        "if least[i] < promised[0] and entries[lo + i, SAID] & earlier == 0:",
+        "if least[i] < promised[0]:",
+        "geotext-blocks-time-batch",
+    ),
     "a share of the score is taken off on the wrong side": (
         "topk/kernels/refill.py",
         "return key + slack * abs(key)",
@@ -195,14 +201,14 @@ STREAM_FAULTS = {
     ),
     "the pool is given less room than was asked for": (
         "topk/bands.py",
-        "length = used + ample(n, used // 4)",
+        "length = used + ample(n, n if n_got >= 4 * n else more)",
         "length = used + n // 4",
         ("window", "blocks", "NoProgress"),
     ),
     "a row asks for half of the room that it needs": (
         "topk/kernels/step.py",
-        "bands.end[0] + wanted[PLACES] <= len(bands.score)",
-        "bands.end[0] + 2 * wanted[PLACES] <= len(bands.score)",
+        "bands.end[0] + wanted[PLACES] <= bands.end[1]",
+        "bands.end[0] + 2 * wanted[PLACES] <= bands.end[1]",
         ("geotext", "blocks", "NoProgress"),
     ),
     "a kernel is called again and again for nothing": (

@@ -23,7 +23,9 @@ IN_PYTHON = (
     START
     + """
 from hypothesis import HealthCheck, settings
-from skyband.testing import check_against_oracle, check_determinism, check_splits, contract_cases
+from skyband.testing import (
+    check_against_oracle, check_determinism, check_explanations, check_splits, contract_cases
+)
 from skyband.zoning import Interest, fit
 
 engine = skyband.open("news", window="10m")
@@ -37,12 +39,16 @@ told = engine.publish(
     ]
 )
 assert [(row["op"], row["publication"], row["rank"]) for row in told.to_pylist()] == [("enter", 3, 1), ("enter", 1, 2)]
+assert [row["publication"] for row in engine.preview({"id": "bob", "k": 1, "topic": "opera"}).to_pylist()] == [2]
+assert engine.explain("ann", 1).rank == 2
+assert "It does not meet the condition: its topic is jazz." in engine.explain("ann", 2).text
 cases = [case for case in contract_cases() if case.engine.family == "news"]
 assert len(cases) == 6, cases
 quick = settings(max_examples=5, stateful_step_count=6, deadline=None, suppress_health_check=list(HealthCheck))
 for case in cases:
     check_against_oracle(case, quick)
 check_splits(cases[1], quick)
+check_explanations(cases[0], quick)
 check_determinism(cases[0], quick)
 
 from skyband.contract.reading import read_publications, read_subscriptions

@@ -123,6 +123,13 @@ def test_updates_of_strangers_are_rejected(name: str) -> None:
     assert engine.update([]).num_rows == 0
 
 
+def test_updates_are_answered_in_the_form_they_come_in() -> None:
+    engine = opened("scan")
+    engine.subscribe([{"id": "a"} | BOX])
+    assert isinstance(engine.update({"id": "a", "budget": 5}), skyband.AnswerRows)
+    assert isinstance(engine.update(pa.table({"id": ["a"], "budget": [5]})), pa.Table)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_budgets_are_used_up_in_the_order_of_the_batch(name: str) -> None:
     engine = opened(name, k=1)

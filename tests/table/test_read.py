@@ -184,9 +184,27 @@ def test_objects_that_json_cannot_name_are_refused_not_guessed() -> None:
     table = {"id": [1, 2, 3], "k": [1, decimal.Decimal(2), {1}], "lo": [0.0] * 3, "hi": [1.0] * 3}
     rejects = read_subscriptions("ranges", table, on_error="collect").rejects
     assert [str(r) for r in rejects] == [
-        "row 2, column k, value {'Decimal': '2'}: k must be an integer",
-        "row 3, column k, value {'set': '{1}'}: k must be an integer",
+        "row 2, column k, value Decimal('2'): k must be an integer",
+        "row 3, column k, value {1}: k must be an integer",
     ]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        datetime.timedelta(days=1),
+        datetime.datetime(2024, 5, 6, 7, 8),
+        decimal.Decimal("1.5"),
+        [decimal.Decimal("1.5"), 2.0],
+        [{"of": decimal.Decimal(1)}],
+        {"microseconds": "many"},
+        {"of": 1, "and": 2},
+    ],
+)
+def test_rejects_show_what_was_given(given: object) -> None:
+    rows = [{"id": i, "k": k, "lo": 0.0, "hi": 1.0} for i, k in enumerate([3, given])]
+    (reject,) = read_subscriptions("ranges", rows, on_error="collect").rejects
+    assert reject.value == repr(given)
 
 
 def test_ndjson_rejects_broken_lines_by_line_number(tmp_path: Path) -> None:
@@ -354,6 +372,12 @@ def test_sources_that_make_no_table() -> None:
         read_table(3)
     with pytest.raises(ValueError, match=r"Columns must have equally many rows: a has 1, b has 2\."):
         read_table({"a": [1], "b": [1, 2]})
+    with pytest.raises(ValueError, match=r"A list holds rows, which are mappings from columns to values; row 2 is 7\."):
+        read_table([{"id": 1}, 7])
+    with pytest.raises(MissingColumn) as caught:
+        read_table({"ts": 1, "point": [1.0]})
+    sentence = 'A mapping whose ts is 1 is one row, and a row needs an "id" (columns found: ts, point).'
+    assert str(caught.value) == sentence
     for name in (None, 3, b"x", "\ud800"):
         for source in ({"id": 1, name: 4}, {"id": [1], name: [4]}, [{"id": 1}, {name: 4}]):
             with pytest.raises(ValueError, match=f"The name of a column is text, not {re.escape(repr(name))}"):

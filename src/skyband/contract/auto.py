@@ -43,15 +43,16 @@ class Auto(Engine[Any, Any]):
         *,
         granularity: Granularity = "batch",
         on_error: OnError = "raise",
+        threads: int | None = None,
         most_scanned: int | None = None,
         **options: Any,
     ) -> None:
         self._given = options
         self.most_scanned = None if most_scanned is None else check_integer("most_scanned", most_scanned, 0, LARGEST)
         few = find_engine(self.family, self.few)
-        self._engine: AnyEngine = few(settings, granularity=granularity, on_error=on_error, **options)
+        self._engine: AnyEngine = few(settings, granularity=granularity, on_error=on_error, threads=threads, **options)
         # Some engines know more of the settings by now.
-        super().__init__(self._engine.settings, granularity=granularity, on_error=on_error)
+        super().__init__(self._engine.settings, granularity=granularity, on_error=on_error, threads=threads)
 
     @abstractmethod
     def _most_scanned(self, rows: Any) -> int:
@@ -79,7 +80,13 @@ class Auto(Engine[Any, Any]):
     def _go_over(self) -> None:
         before = self._engine
         many = find_engine(self.family, self.many)
-        self._engine = many(before.settings, granularity=before.granularity, on_error=before.on_error, **self._given)
+        self._engine = many(
+            before.settings,
+            granularity=before.granularity,
+            on_error=before.on_error,
+            threads=before.threads,
+            **self._given,
+        )
         self.now, self._id_types, self.rejects = before.now, before._id_types, before.rejects
         self._engine._load(before._save())
         self._counters = before._counters
@@ -112,6 +119,15 @@ class Auto(Engine[Any, Any]):
     @granularity.setter
     def granularity(self, granularity: Granularity) -> None:
         self._engine.granularity = granularity
+
+    @property
+    def threads(self) -> int:
+        """Among how many threads the work of a verb is divided."""
+        return self._engine.threads
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        self._engine.threads = threads
 
     @property
     def on_error(self) -> OnError:
@@ -212,6 +228,12 @@ class Auto(Engine[Any, Any]):
 
     def _top(self, ids: pa.Array | None) -> pa.Table:
         return self._engine._top(ids)
+
+    def _question_rows(self, ids: pa.Array) -> Any:
+        return self._engine._question_rows(ids)
+
+    def _evidence(self, asked: Any) -> Any:
+        return self._engine._evidence(asked)
 
     def _gates(self, ids: pa.Array | None, at: int | None) -> pa.Table:
         return self._engine._gates(ids, at)

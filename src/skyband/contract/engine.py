@@ -1,6 +1,7 @@
 """The contract: a few verbs, batches in, changes out, time as an argument.
 
-An engine is deterministic, does no I/O of its own accord and owns no threads. Every verb takes anything that
+An engine is deterministic, does no I/O of its own accord and owns no threads: those that share the work of a verb have
+ended when it answers, and answers do not depend on how many there are. Every verb takes anything that
 `skyband.table.read_table` reads, or a batch that was checked before, and answers with rows. A batch with a bad row
 raises `Rejected` and changes nothing; with `on_error="collect"` the good rows are applied and the bad ones are added to
 `rejects`.
@@ -14,7 +15,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
@@ -22,12 +23,14 @@ import pyarrow.compute as pc
 
 from skyband.contract import snapshot
 from skyband.contract.checked import Checked, Given
+from skyband.contract.explain import Explained
 from skyband.contract.family import FAMILIES, names_where
 from skyband.contract.gates import Gated
 from skyband.contract.handle import show_bytes, show_count, show_window
-from skyband.contract.intake import Ids, answer_to_ids, answer_to_rows
+from skyband.contract.intake import Ids, PythonIds, PythonRows, answer_to_ids, answer_to_rows
 from skyband.contract.rows import Batch
 from skyband.kernels.array import Bools
+from skyband.kernels.crew import MOST_THREADS, all_cores
 from skyband.kernels.id_list import AnyIds, IdList, arrow_ids
 from skyband.table import LARGEST_K, OnError, Settings, shorten
 from skyband.table.answer_rows import AnswerRows, rows_of_answer
@@ -43,7 +46,7 @@ Answer = Any
 _ONE_BATCH = (str, bytes, os.PathLike, Mapping, pa.Table, pa.RecordBatch, Checked)
 
 
-class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
+class Engine(Gated, Explained, Generic[SubscriptionsT, PublicationsT]):
     """One way to keep the answers of one family of subscriptions.
 
     A concrete engine names its `family`, its own `name` and what it is `good_for`, and fills in the hooks that start
@@ -65,15 +68,25 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         *,
         granularity: Granularity = "batch",
         on_error: OnError = "raise",
+        threads: int | None = None,
     ) -> None:
         super().__init__(settings, on_error=on_error)
         check_choice("granularity", granularity, Granularity)
         self.granularity = granularity
+        # As many as may share the work of a verb: no part of the state, so that a snapshot does not tell of them.
+        self.threads = all_cores() if threads is None else check_integer("threads", threads, 1, MOST_THREADS)
         self.now: int | None = None
+        self._its = FAMILIES[self.family]
+
+    @overload
+    def subscribe(self, subscriptions: PythonRows) -> AnswerRows: ...
+
+    @overload
+    def subscribe(self, subscriptions: Given) -> pa.Table: ...
 
     def subscribe(self, subscriptions: Given) -> Answer:
         """Register standing questions; answers with their first tops, from what is live now."""
-        family = FAMILIES[self.family]
+        family = self._its
         parsed = self._parse(subscriptions, family.parse_subscriptions, family.read_subscriptions)
         rows = self._admit(parsed, "subscriptions", self._registered(parsed.rows.ids), "is already registered")
         self._learn_dims(rows)
@@ -82,6 +95,12 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
             self._watch.touch(arrow_ids(rows.ids))
         return answer_to_rows(subscriptions, changes)
 
+    @overload
+    def unsubscribe(self, ids: PythonIds) -> AnswerRows: ...
+
+    @overload
+    def unsubscribe(self, ids: Ids) -> pa.Table: ...
+
     def unsubscribe(self, ids: Ids) -> Answer:
         """Withdraw questions; answers with the leaves that empty their tops."""
         given = self._known(ids)
@@ -89,6 +108,12 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         if self._watch is not None:
             self._watch.withdraw(arrow_ids(given))
         return answer_to_ids(ids, changes)
+
+    @overload
+    def resize(self, ids: PythonIds, k: int) -> AnswerRows: ...
+
+    @overload
+    def resize(self, ids: Ids, k: int) -> pa.Table: ...
 
     def resize(self, ids: Ids, k: int) -> Answer:
         """Let subscriptions ask for k from now on; answers with what enters and leaves their tops by that.
@@ -102,15 +127,27 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
             self._watch.touch(arrow_ids(known))
         return answer_to_ids(ids, changes)
 
+    @overload
+    def publish(self, publications: PythonRows) -> AnswerRows: ...
+
+    @overload
+    def publish(self, publications: Given) -> pa.Table: ...
+
     def publish(self, publications: Given) -> Answer:
         """Take arrivals, and the expiries they cause; answers with how every top changed."""
-        family = FAMILIES[self.family]
+        family = self._its
         assert family.parse_publications is not None
         parsed = self._parse(publications, family.parse_publications, family.read_publications)
         rows = self._admit(parsed, "publications", self._stored(parsed.rows.ids), "is live already")
         self._learn_dims(rows)
         self._counters["publications"] += len(rows.ids)
         return answer_to_rows(publications, self._tallied(self._publish(rows)))
+
+    @overload
+    def retract(self, ids: PythonIds) -> AnswerRows: ...
+
+    @overload
+    def retract(self, ids: Ids) -> pa.Table: ...
 
     def retract(self, ids: Ids) -> Answer:
         """Withdraw publications before they expire; answers with their leaves, and with what enters in their place.
@@ -178,7 +215,25 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
 
     def snapshot(self, folder: str | Path) -> None:
         """Write the whole state to a new folder of Arrow files; nothing is left behind if that fails."""
-        state = {
+        snapshot.write(check_folder(folder), self.family, self.name, self.settings, self._state(), self._save())
+
+    def to_bytes(self) -> bytes:
+        """The whole state but the settings, for whoever keeps snapshots elsewhere than in folders."""
+        return snapshot.pack(self.family, self.name, self._state(), self._save())
+
+    @classmethod
+    def restore(cls, folder: str | Path, *, threads: int | None = None) -> Self:
+        """The engine that `snapshot` wrote, ready to go on as if nothing had happened, with so many threads."""
+        return cls._restored(*snapshot.read(check_folder(folder), cls.family, cls.name), threads)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, settings: Settings, *, threads: int | None = None) -> Self:
+        """The engine that `to_bytes` packed, with the settings that it had, and so many threads."""
+        return cls._restored(settings, *snapshot.unpack(data, cls.family, cls.name), threads)
+
+    def _state(self) -> dict[str, Any]:
+        """What a snapshot says beside settings and tables."""
+        return {
             "now": self.now,
             "granularity": self.granularity,
             "on_error": self.on_error,
@@ -187,14 +242,14 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
             "work": self._work(),
             "id_types": {column: str(kind) for column, kind in self._id_types.items()},
         }
-        snapshot.write(check_folder(folder), self.family, self.name, self.settings, state, self._save())
 
     @classmethod
-    def restore(cls, folder: str | Path) -> Self:
-        """The engine that `snapshot` wrote, ready to go on as if nothing had happened."""
-        settings, state, tables = snapshot.read(check_folder(folder), cls.family, cls.name)
+    def _restored(
+        cls, settings: Settings, state: dict[str, Any], tables: dict[str, pa.Table], threads: int | None = None
+    ) -> Self:
         options = state.get("options", {})
-        engine = cls(settings, granularity=state["granularity"], on_error=state["on_error"], **options)
+        given = {"granularity": state["granularity"], "on_error": state["on_error"], "threads": threads}
+        engine = cls(settings, **given, **options)
         engine.now = state["now"]
         types = {"int64": pa.int64(), "string": pa.string()}
         engine._id_types = {column: types[kind] for column, kind in state["id_types"].items()}
@@ -269,7 +324,7 @@ class Engine(Gated, Generic[SubscriptionsT, PublicationsT]):
         return facts + ([show_bytes(sum(memory.values()))] if memory else [])
 
     def _tallied(self, changes: Answer) -> Answer:
-        if len(changes) and "op" in changes.column_names:
+        if len(changes) and self._its.answers_stand:
             if self._watch is not None:
                 self._watch.touch(changes["subscription"])
             counters = self._counters

@@ -20,7 +20,13 @@ ReadFew = Callable[[list[Row], Settings], Any]
 
 _PACKAGE = "skyband"
 
-PARTS = {"zoning": "DIVISION", "workload": "RECIPE", "draw": "DRAWS", "routing": "ROUTING"}
+PARTS = {
+    "zoning": "DIVISION",
+    "workload": "RECIPE",
+    "draw": "DRAWS",
+    "routing": "ROUTING",
+    "explain": "EXPLAINER",
+}
 """Modules of a room that a family may have, and what is taken from each; they are imported when it is asked for."""
 
 
@@ -29,7 +35,7 @@ class Family:
     """What a family is, for all who would otherwise have to know it by name. It is named as its room.
 
     Its canonical columns, how its tables are parsed, and what follows from its name are fields; `division`, `recipe`,
-    `draws` and `routing` are other modules of its room, and None where it has no such module.
+    `draws`, `routing` and `explainer` are other modules of its room, and None where it has no such module.
     """
 
     name: str
@@ -108,6 +114,11 @@ class Family:
     def routing(self) -> Any:
         """How brokers read its rows, a `skyband.covering.routed.RoutedFamily`."""
         return self._part("routing")
+
+    @cached_property
+    def explainer(self) -> Any:
+        """What it says of its answers, a `skyband.contract.explain.Explainer`."""
+        return self._part("explain")
 
     def named(self, publications: Any) -> pa.Array:
         """The ids by which answers name these publications."""

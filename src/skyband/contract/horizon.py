@@ -5,8 +5,8 @@ It only grows. A publication outside of it is forgotten, and is not found again 
 
 from typing import NamedTuple
 
-import numpy as np
-
+from skyband.kernels.extreme import largest
+from skyband.kernels.slots import each_kind
 from skyband.table import Window, WindowKind, Windows
 
 
@@ -19,15 +19,18 @@ class Horizon(NamedTuple):
 
     def widened(self, window: Window) -> "Horizon":
         """The horizon that also holds this window."""
-        if window.kind == WindowKind.TIME:
-            return self._replace(us=max(self.us, window.size))
-        if window.kind == WindowKind.COUNT:
-            return self._replace(n=max(self.n, window.size))
-        return self._replace(unbounded=True)
+        return self._widened(window.kind, window.size)
 
     def widened_by_all(self, windows: Windows) -> "Horizon":
         """The horizon that also holds each of these windows."""
         wide = self
-        for kind in np.unique(windows.kind):
-            wide = wide.widened(Window(WindowKind(int(kind)), int(windows.size[windows.kind == kind].max())))
+        for kind, some in each_kind(windows.kind):
+            wide = wide._widened(kind, largest(windows.size[some]))
         return wide
+
+    def _widened(self, kind: int, size: int) -> "Horizon":
+        if kind == WindowKind.TIME:
+            return self if size <= self.us else self._replace(us=size)
+        if kind == WindowKind.COUNT:
+            return self if size <= self.n else self._replace(n=size)
+        return self if self.unbounded else self._replace(unbounded=True)

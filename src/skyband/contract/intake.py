@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from skyband.contract.handle import Handle
 from skyband.contract.rows import take
 from skyband.kernels.array import Bools
 from skyband.kernels.id_list import INTEGERS, TEXTS, AnyIds, IdList, arrow_ids
-from skyband.table import OnError, Parsed, Reject, Rejected, Settings, UnreadableFile, read_table, shorten
+from skyband.table import OnError, Parsed, Reject, Rejected, Settings, read_table, shorten
 from skyband.table.answer_rows import rows_of_answer, table_of_answer
 from skyband.table.argument import check_choice, is_data_frame, is_integer
 from skyband.table.identity import ids as read_ids
@@ -29,7 +29,10 @@ from skyband.table.memory import table_of
 from skyband.table.plain import FEW, Doubtful, few_rows, plain_ids
 from skyband.table.sieve import Sieve
 
-Ids = int | str | Sequence[int] | Sequence[str] | Any  # or an Arrow array, which has no types to name
+# What is answered with rows: rows and ids of Python.
+PythonRows: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+PythonIds: TypeAlias = int | str | Sequence[int] | Sequence[str] | Set[int] | Set[str]
+Ids = PythonIds | Any  # or an Arrow array, which has no types to name
 
 _ID_COLUMNS = (("id", "ids"), ("object", "objects"))
 
@@ -137,7 +140,7 @@ class Intake(Handle, ABC):
         before = self._id_types.get(column)
         if before is not None and before != kind:
             words = {pa.int64(): "integers", pa.string(): "text"}
-            raise UnreadableFile(
+            raise ValueError(
                 f"The {column}s of this batch are {words[kind]}, but so far they were {words[before]}: "
                 "one engine takes one kind."
             )

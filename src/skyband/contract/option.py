@@ -12,7 +12,7 @@ from skyband.contract.registry import find_engine
 from skyband.table.argument import no_option
 
 # Those that every engine has, which whoever opens one gives by other names.
-_OF_ALL = ("granularity", "on_error")
+_OF_ALL = ("granularity", "on_error", "threads")
 _FLAGS = {"true": True, "false": False}
 
 

@@ -1,10 +1,19 @@
-"""Snapshots: a folder of Arrow files, with a manifest that carries the version of the format."""
+"""Snapshots: a folder of Arrow files, with a manifest that carries the version of the format; or bytes, for whoever
+keeps them elsewhere, beside the settings.
 
+Folders are written to a hidden one beside, which is locked meanwhile, and renamed at the end. What a process that was
+killed has left of one is nobody's: whoever writes or reads the next snapshot there removes it.
+"""
+
+import contextlib
 import json
 import os
 import shutil
+import sys
 import tempfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +23,26 @@ import pyarrow.feather as feather
 from skyband.table import Bounds, Settings, Window, WindowKind
 from skyband.table.words import Words
 
+# Windows has no such locks, so that nothing is known to be nobody's there.
+if sys.platform != "win32":
+    import fcntl
+
 FORMAT = 1
 MANIFEST = "manifest.arrow"
+# The end of the name of a folder that is being written, but for a few letters that differ.
+UNFINISHED = ".unfinished-snapshot-"
 
 
 class UnreadableSnapshot(ValueError):
     """A folder that cannot be restored, with the reason in one sentence."""
+
+
+class UnwritableSnapshot(ValueError, OSError):
+    """A snapshot cannot be written to a folder, with the reason in one sentence."""
+
+
+class SnapshotExists(UnwritableSnapshot, FileExistsError):
+    """A snapshot is to be written where something lies already."""
 
 
 def write(
@@ -32,12 +55,10 @@ def write(
 ) -> None:
     """Write everything to a neighbouring folder first, then rename it: a snapshot is there whole or not at all."""
     if folder.exists():
-        raise FileExistsError(f"A snapshot is written to a new folder, and {folder} exists already.")
+        raise SnapshotExists(f"A snapshot is written to a new folder, and {folder} exists already.")
     if settings.words is not None and not isinstance(settings.words, Words):
         raise TypeError("A snapshot can hold a model of class skyband.table.words.Words only; this engine has another.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
+    with _beside(folder) as fresh:
         words = settings.words
         if isinstance(words, Words):
             words.save(fresh / "words.json")
@@ -58,10 +79,62 @@ def write(
         manifest["files"] = [json.dumps({path.name: _checksum(path) for path in sorted(fresh.iterdir())})]
         manifest["checksum"] = [_manifest_checksum({name: told[0] for name, told in manifest.items()})]
         feather.write_feather(pa.table(manifest), fresh / MANIFEST, compression="uncompressed")
+
+
+@contextmanager
+def _beside(folder: Path) -> Iterator[Path]:
+    """A new folder beside this one, that becomes it in the end, or is removed."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        sweep(folder.parent)
+        fresh, lock = _locked(folder)
+    except OSError as error:
+        raise UnwritableSnapshot(f"A snapshot cannot be written to {folder}: {error.strerror or error}.") from error
+    try:
+        yield fresh
         os.replace(fresh, folder)
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
         raise
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked(folder: Path) -> tuple[Path, int | None]:
+    """A hidden folder that is locked, and the lock, which lasts as long as the process at most."""
+    while True:
+        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}{UNFINISHED}", dir=folder.parent))
+        lock = _lock(fresh)
+        # Between the two, another process may have taken it for one that was left behind.
+        if lock is None or fresh.exists():
+            return fresh, lock
+        os.close(lock)
+
+
+def _lock(folder: Path) -> int | None:
+    """A lock of a folder; None where somebody else has it, or nobody can have one."""
+    if sys.platform == "win32":
+        return None
+    try:
+        opened = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(opened)
+        return None
+    return opened
+
+
+def sweep(folder: Path) -> None:
+    """Remove what processes that were killed have left of snapshots in this folder."""
+    for left in folder.glob(f".*{UNFINISHED}*"):
+        lock = _lock(left)
+        if lock is not None:
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(lock)
 
 
 def _checksum(path: Path) -> int:
@@ -113,6 +186,8 @@ def snapshot_of(folder: str | Path) -> tuple[str, str]:
 def read(folder: Path, family: str, name: str) -> tuple[Settings, dict[str, Any], dict[str, pa.Table]]:
     """Settings, state and tables of a snapshot of this engine."""
     manifest = _manifest(folder)
+    with contextlib.suppress(OSError):
+        sweep(folder.parent)
     if (manifest["family"], manifest["engine"]) != (family, name):
         raise UnreadableSnapshot(
             f"{folder} is a snapshot of {manifest['family']}/{manifest['engine']}, not of {family}/{name}."
@@ -128,3 +203,40 @@ def read(folder: Path, family: str, name: str) -> tuple[Settings, dict[str, Any]
     )
     tables = {path.stem: feather.read_table(path) for path in sorted(folder.glob("*.arrow")) if path.name != MANIFEST}
     return settings, json.loads(manifest["state"]), tables
+
+
+def pack(family: str, name: str, state: dict[str, Any], tables: dict[str, pa.Table]) -> bytes:
+    """State and tables as bytes: the length of a header, the header, and a stream of Arrow for each table."""
+    streams = {table_name: _stream(table) for table_name, table in tables.items()}
+    sizes = [(table_name, len(stream)) for table_name, stream in streams.items()]
+    header = {"format": FORMAT, "family": family, "engine": name, "state": state, "tables": sizes}
+    head = json.dumps(header).encode()
+    body = head + b"".join(streams.values())
+    return zlib.crc32(body).to_bytes(4, "little") + len(head).to_bytes(4, "little") + body
+
+
+def unpack(data: bytes, family: str, name: str) -> tuple[dict[str, Any], dict[str, pa.Table]]:
+    """State and tables that an engine of this family and name has packed."""
+    if len(data) < 8 or zlib.crc32(data[8:]) != int.from_bytes(data[:4], "little"):
+        raise UnreadableSnapshot("These bytes are no snapshot, or are damaged.")
+    at = 8 + int.from_bytes(data[4:8], "little")
+    header = json.loads(data[8:at])
+    made_by = header["format"], header["family"], header["engine"]
+    if made_by != (FORMAT, family, name):
+        raise UnreadableSnapshot(
+            f"These bytes are a snapshot of {made_by[1]}/{made_by[2]} in format {made_by[0]}, and not of "
+            f"{family}/{name} in format {FORMAT}."
+        )
+    tables = {}
+    for table_name, size in header["tables"]:
+        tables[table_name] = pa.ipc.open_stream(data[at : at + size]).read_all()
+        at += size
+    return header["state"], tables
+
+
+def _stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found

@@ -14,6 +14,7 @@ import pyarrow as pa
 from skyband.kernels.array import Bytes, Int32s, Int64s
 from skyband.kernels.byte_copy import copy_bytes
 from skyband.kernels.compile import kernel
+from skyband.kernels.extreme import largest
 from skyband.kernels.growth import BY_A_QUARTER, grown
 from skyband.kernels.id_list import INTEGERS, TEXTS, AnyIds, IdBytes, IdList, id_bytes, id_numbers
 from skyband.kernels.number_map import NumberMap
@@ -186,8 +187,7 @@ class IdMap:
             self.size += len(ids)
             return
         given = id_bytes(ids)
-        last = int(slots[0] if len(slots) == 1 else slots.max())
-        self._reserve(len(ids), last + 1, int(given.ends[-1] - given.ends[0]))
+        self._reserve(len(ids), largest(slots) + 1, int(given.ends[-1] - given.ends[0]))
         self._top = add_ids(self._table, given, slots, self._top)
         self.size += len(ids)
         self._taken += len(ids)
@@ -233,11 +233,10 @@ class IdMap:
 
     def named(self, slots: Int64s) -> IdList:
         """The ids at these slots, copied."""
-        slots = np.ascontiguousarray(slots, np.int64)
-        if self._numeric:
+        if self.type is INTEGERS:
             return IdList.of_integers(self._numbers.numbers(slots))
-        ends, data = self._gather(slots)
-        return IdList(TEXTS, IdBytes(data, ends))
+        ends, data = self._gather(np.ascontiguousarray(slots, np.int64))
+        return IdList.of_bytes(IdBytes(data, ends))
 
     def _gather(self, slots: Int64s) -> tuple[Int64s, Bytes]:
         ends = np.zeros(len(slots) + 1, np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 
 from skyband.kernels.array import Bools, Int32s, Int64s
 from skyband.kernels.compile import inlined, kernel
+from skyband.kernels.extreme import largest
 from skyband.kernels.growth import BY_A_QUARTER, blank, grown
 
 EMPTY = -1
@@ -117,10 +118,12 @@ class NumberMap:
 
     def add(self, numbers: Int64s, slots: Int64s) -> None:
         """Put new numbers at free slots; neither may be in the map already."""
-        n, n_slots = len(numbers), int(slots.max(initial=-1)) + 1
+        n = len(numbers)
+        n_slots = 1 + largest(slots) if n else 0
         places, number, used = self._table
-        longer = grown(number, n_slots, share=BY_A_QUARTER), grown(used, n_slots, share=BY_A_QUARTER)
-        self._table = NumberPlaces(places, *longer)
+        if n_slots > len(number):
+            longer = grown(number, n_slots, share=BY_A_QUARTER), grown(used, n_slots, share=BY_A_QUARTER)
+            self._table = NumberPlaces(places, *longer)
         if 3 * (self._taken + n) > 2 * len(self._table.places):
             self._rehash(self.size + n)
         add_numbers(self._table, numbers, slots)
@@ -140,7 +143,8 @@ class NumberMap:
 
     def numbers(self, slots: Int64s) -> Int64s:
         """The numbers at these slots."""
-        return np.asarray(self._table.number[slots])
+        numbers: Int64s = self._table.number[slots]
+        return numbers
 
     def _rehash(self, expected: int) -> None:
         n_places = 16

@@ -6,14 +6,17 @@ nothing but how many answers changed. So what is given as rows of Python is answ
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.kernels.array import Int8s, Int32s, Int64s
-from skyband.kernels.id_list import INTEGERS, TEXTS, IdList
+from skyband.kernels.array import Bytes, Int8s, Int32s, Int64s
+from skyband.kernels.byte_copy import WORD
+from skyband.kernels.id_list import INTEGERS, TEXTS, IdList, arrow_numbers
+from skyband.kernels.spelling import spell
 from skyband.table.change import AnyRow, empty_table, row_type
 
 
@@ -39,7 +42,7 @@ class Numbers(NamedTuple):
 
     def to_arrow(self) -> pa.Array:
         """The values as an Arrow array."""
-        return pa.array(self.values)
+        return arrow_numbers(self.values)
 
 
 class Coded(NamedTuple):
@@ -54,7 +57,10 @@ class Coded(NamedTuple):
 
     def to_arrow(self) -> pa.Array:
         """The values as an Arrow array."""
-        return _words(tuple(self.words)).take(pa.array(self.codes))
+        spelt, n = _spelt(tuple(self.words)), len(self.codes)
+        ends, data = np.empty(n + 1, np.int32), np.empty(n * spelt.longest + WORD, np.uint8)
+        spell(self.codes, spelt.letters, spelt.starts, ends, data)
+        return pa.Array.from_buffers(TEXTS, n, [None, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
 class Ranks(NamedTuple):
@@ -68,8 +74,7 @@ class Ranks(NamedTuple):
 
     def to_arrow(self) -> pa.Array:
         """The values as an Arrow array."""
-        valid = np.packbits(self.ranks != 0, bitorder="little")
-        return pa.Array.from_buffers(pa.int32(), len(self.ranks), [pa.py_buffer(valid), pa.py_buffer(self.ranks)])
+        return arrow_numbers(self.ranks, self.ranks != 0)
 
 
 class Owned(NamedTuple):
@@ -89,9 +94,19 @@ class Owned(NamedTuple):
         return array.take(pa.array(self.places))
 
 
+class SpeltWords(NamedTuple):
+    """The UTF-8 of words, laid end to end with WORD bytes to spare, and the bytes of the longest."""
+
+    letters: Bytes
+    starts: Int32s
+    longest: int
+
+
 @lru_cache(maxsize=16)
-def _words(words: tuple[str, ...]) -> pa.Array:
-    return pa.array(words)
+def _spelt(words: tuple[str, ...]) -> SpeltWords:
+    raw = [word.encode() for word in words]
+    starts = np.array([0, *accumulate(map(len, raw))], np.int32)
+    return SpeltWords(np.array([*b"".join(raw), *bytes(WORD)], np.uint8), starts, max(map(len, raw)))
 
 
 class AnswerShape(NamedTuple):

@@ -27,6 +27,8 @@ MARK = b"skyband.cell"
 DURATION = "microseconds"
 # And a time or a date, which is no text: as an id it is refused, whatever lies beside it.
 INSTANT = "datetime"
+# What no column takes: how Python writes it, for whoever is told that it is wrong.
+WRITTEN = "skyband.written"
 
 # Units of numpy's durations that Arrow does not know, in seconds.
 _SECONDS = {"m": 60, "h": 3600, "D": 86_400, "W": 604_800}
@@ -83,7 +85,7 @@ def encode(value: Any) -> str:
     try:
         return json.dumps(value, default=_plain)
     except (TypeError, ValueError, RecursionError):
-        return json.dumps({type(value).__name__: shorten(value)})
+        return json.dumps({WRITTEN: shorten(value)})
 
 
 def _plain(value: Any) -> Any:
@@ -97,7 +99,32 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime.timedelta | np.timedelta64):
         with contextlib.suppress(ValueError):
             return {DURATION: microseconds(value)}
-    return {type(value).__name__: str(value)}
+    return {WRITTEN: shorten(value)}
+
+
+class _Written:
+    """Something that is shown as a text says."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def as_given(value: Any) -> Any:
+    """What is shown for a decoded value: the value that was given, where JSON has no word for it."""
+    if isinstance(value, list):
+        return [as_given(element) for element in value]
+    if not isinstance(value, dict) or len(value) != 1:
+        return value
+    ((name, held),) = value.items()
+    with contextlib.suppress(OverflowError, TypeError, ValueError):
+        if name == DURATION:
+            return datetime.timedelta(microseconds=held)
+        if name == INSTANT:
+            return datetime.datetime.fromisoformat(held)
+    return _Written(held) if name == WRITTEN else {name: as_given(held)}
 
 
 def decode(cell: str | None, mark: str) -> Any:

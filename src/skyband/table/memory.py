@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from skyband.table.argument import is_unicode
 from skyband.table.cell import column_of, in_seconds
-from skyband.table.reject import shorten
+from skyband.table.reject import MissingColumn, short_name, shorten
 from skyband.table.text_file import table_of_rows
 
 if TYPE_CHECKING:
@@ -30,9 +30,14 @@ def table_of(source: Any) -> pa.Table:
         return _exported(source)
     if isinstance(source, Mapping):
         return _from_mapping(source)
-    rows = list(source) if isinstance(source, Iterable) and not _is_cell(source) else None
-    if rows is None or not all(isinstance(row, Mapping) for row in rows):
+    if not isinstance(source, Iterable) or _is_cell(source):
         raise _no_table(source)
+    rows = list(source)
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping):
+            raise ValueError(
+                f"A list holds rows, which are mappings from columns to values; row {number} is {shorten(row)}."
+            )
     _refuse_unnamed(name for row in rows for name in row)
     # A table without columns would have no rows either: what is missing in all of them is said of their ids.
     return table_of_rows([dict(row) for row in rows] if any(rows) else [{"id": None} for _ in rows])
@@ -58,6 +63,11 @@ def _from_mapping(source: Mapping[Any, Any]) -> pa.Table:
         return table_of_rows([dict(source)])
     for name, values in source.items():
         if _is_cell(values):
+            if "id" not in source:
+                raise MissingColumn(
+                    f'A mapping whose {name} is {shorten(values)} is one row, and a row needs an "id" '
+                    f"(columns found: {', '.join(map(short_name, source))})."
+                )
             raise ValueError(
                 f"The column {name} is {shorten(values)} and not a list: a mapping is one row, with a single id, or "
                 "columns, each with a value a row."

@@ -91,6 +91,8 @@ class PlainRows:
         for values, (low, high) in zip(columns, limits.values(), strict=True):
             if not _are_exact(values) or not _lies_within(values, low, high):
                 raise Doubtful
+        if len(self.rows) == 1:
+            return np.array([[values[0] for values in columns]], np.float64)
         return np.array(list(zip(*columns, strict=True)), np.float64)
 
     def vectors(self, name: str, dims: int | None) -> Floats:

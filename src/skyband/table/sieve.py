@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from skyband.kernels.array import Bools, Int64s
-from skyband.table.cell import decode, mark_of
+from skyband.table.cell import as_given, decode, mark_of
 from skyband.table.reject import MissingColumn, Reject, short_name, shorten
 
 RowsT = TypeVar("RowsT")
@@ -102,7 +102,7 @@ class Sieve:
             value = scalar.as_py()
         except (ValueError, OverflowError):  # a timestamp that Python's datetime cannot hold
             return f"{getattr(scalar, 'value', 'unprintable')} ({scalar.type})"
-        return shorten(decode(value, mark) if mark else value)
+        return shorten(as_given(decode(value, mark)) if mark else value)
 
     def keep(self, values: NDArray[ScalarT]) -> NDArray[ScalarT]:
         """The good rows of an array, contiguous and writable."""

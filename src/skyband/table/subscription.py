@@ -44,6 +44,9 @@ def ks(sieve: Sieve, boolean: Bools | None = None) -> Int64s:
 
 def default_windows(settings: Settings, n: int) -> Windows:
     """The window of the settings, n times."""
+    if n == 1:
+        # numpy takes thrice as long to fill an array as to make one of a list.
+        return Windows(np.array([settings.window.kind], np.int8), np.array([settings.window.size], np.int64))
     return Windows(np.full(n, settings.window.kind, np.int8), np.full(n, settings.window.size, np.int64))
 
 

@@ -9,6 +9,7 @@ same suite:
 """
 
 from skyband.testing.case import Case, contract_cases
+from skyband.testing.explained import check_explanations
 from skyband.testing.machine import check_against_oracle
 from skyband.testing.property import check_determinism, check_splits
 from skyband.testing.script import Action, run_script, scripts
@@ -19,6 +20,7 @@ __all__ = [
     "Case",
     "check_against_oracle",
     "check_determinism",
+    "check_explanations",
     "check_splits",
     "check_stream",
     "contract_cases",

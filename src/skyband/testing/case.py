@@ -1,5 +1,6 @@
 """Cases: which engines are checked, and in which surroundings."""
 
+from itertools import product
 from typing import Any, NamedTuple
 
 from skyband.contract import FAMILIES, AnyEngine, Granularity, engines, find_engine
@@ -14,16 +15,21 @@ WINDOWS = {
 
 
 class Case(NamedTuple):
-    """An engine with a default window, what changes are netted over, and the options of its family."""
+    """An engine with a default window, what changes are netted over, and the options of its family.
+
+    Of two cases one has two threads.
+    """
 
     engine: type[AnyEngine]
     window: str
     granularity: Granularity
     options: tuple[tuple[str, Any], ...] = ()
+    threads: int = 1
 
     def __str__(self) -> str:
         options = "".join(f"-{value}" for _, value in self.options)
-        return f"{self.engine.family}-{self.engine.name}-{self.window}-{self.granularity}{options}"
+        threads = "-threads" if self.threads > 1 else ""
+        return f"{self.engine.family}-{self.engine.name}-{self.window}-{self.granularity}{options}{threads}"
 
     def open(self, on_error: OnError = "collect") -> AnyEngine:
         """A new engine of this case."""
@@ -40,9 +46,13 @@ class Case(NamedTuple):
         """The same case, netting over something else."""
         return self._replace(granularity=granularity)
 
+    def with_threads(self, threads: int) -> "Case":
+        """The same case, its work divided among so many threads."""
+        return self._replace(threads=threads)
+
     def _open(self, kind: type[AnyEngine], granularity: Granularity, on_error: OnError) -> AnyEngine:
         settings = Settings(dims=draws_of(kind.family).dims, window=WINDOWS[self.window])
-        return kind(settings, granularity=granularity, on_error=on_error, **dict(self.options))
+        return kind(settings, granularity=granularity, on_error=on_error, threads=self.threads, **dict(self.options))
 
 
 def contract_cases(rare: bool = False) -> list[Case]:
@@ -63,6 +73,8 @@ def _cases_of(engine: type[AnyEngine], options: tuple[dict[str, Any], ...]) -> l
     windows = list(WINDOWS) if family.has_windows else ["unbounded"]
     # Matches are told publication by publication anyway.
     granularities: list[Granularity] = ["batch", "publication"] if family.answers_stand else ["batch"]
+    plain = product(modes, windows, granularities)
     return [
-        Case(engine, window, granularity, mode) for mode in modes for window in windows for granularity in granularities
+        Case(engine, window, granularity, mode, 1 + turn.bit_count() % 2)
+        for turn, (mode, window, granularity) in enumerate(plain)
     ]

@@ -20,6 +20,7 @@ from skyband.table.answer_rows import table_of_answer
 from skyband.testing.case import Case
 from skyband.testing.data import IDS
 from skyband.testing.limit import time_limit
+from skyband.testing.thread import eager
 from skyband.workload.draw import draws_of
 
 # What every engine of a family counts alike.
@@ -37,13 +38,14 @@ def check_against_oracle(case: Case, profile: settings | None = None) -> None:
         def __init__(self) -> None:
             super().__init__(case)
 
-    class Retracted(RetractMachine):
+    class WithRetractions(RetractMachine):
         def __init__(self) -> None:
             super().__init__(case)
 
     family = FAMILIES[case.engine.family]
     more = Updated if draws_of(family.name).updates is not None else Machine
-    run_state_machine_as_test(Retracted if family.has_retractions else more, settings=profile)
+    with eager():
+        run_state_machine_as_test(WithRetractions if family.has_retractions else more, settings=profile)
 
 
 def same(got: Any, wanted: Any) -> None:
@@ -179,6 +181,8 @@ def through_snapshot(engine: AnyEngine) -> AnyEngine:
     """The engine that comes back from a snapshot of this one."""
     with tempfile.TemporaryDirectory() as folder:
         engine.snapshot(Path(folder) / "snapshot")
-        restored = type(engine).restore(Path(folder) / "snapshot")
+        restored = type(engine).restore(Path(folder) / "snapshot", threads=engine.threads)
+    packed = type(engine).from_bytes(engine.to_bytes(), engine.settings, threads=engine.threads)
+    assert packed.to_bytes() == restored.to_bytes(), "A snapshot in bytes is not that in a folder."
     restored.rejects = list(engine.rejects)
     return restored

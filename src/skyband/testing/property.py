@@ -6,6 +6,7 @@ from skyband.contract import FAMILIES
 from skyband.testing.case import Case
 from skyband.testing.machine import same
 from skyband.testing.script import Action, run_script, scripts
+from skyband.testing.thread import eager
 
 
 def check_splits(case: Case, profile: settings | None = None) -> None:
@@ -23,17 +24,19 @@ def check_splits(case: Case, profile: settings | None = None) -> None:
                 same(got, wanted)
         assert whole.counters.get("late", 0) == split.counters.get("late", 0)
 
-    (profile(check) if profile else check)()
+    with eager():
+        (profile(check) if profile else check)()
 
 
 def check_determinism(case: Case, profile: settings | None = None) -> None:
-    """The same script twice: the same answers and the same costs."""
+    """The same script twice, by one thread and by two: the same answers and the same costs."""
 
     @given(scripts(case.engine.family))
     def check(actions: list[Action]) -> None:
-        one, other = case.open("raise"), case.open("raise")
+        one, other = case.with_threads(1).open("raise"), case.with_threads(2).open("raise")
         for got, wanted in zip(run_script(one, actions), run_script(other, actions), strict=True):
             same(got, wanted)
         assert one.counters == other.counters
 
-    (profile(check) if profile else check)()
+    with eager():
+        (profile(check) if profile else check)()
