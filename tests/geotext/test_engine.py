@@ -476,7 +476,7 @@ def test_memory_stays_the_same_over_windows_of_new_words(options: Row) -> None:
             engine.unsubscribe([f"{turn - 2}.{i}" for i in range(24)])
         sizes.append(engine.memory())
     engine.check()
-    parts = {"rows", "questions", "publications", "deliveries", "index", "catalogue", "vocabulary"}
+    parts = {"rows", "questions", "publications", "deliveries", "index", "catalogue", "vocabulary", "threads"}
     assert sizes[0].keys() == parts
     for part in sizes[0]:
         assert max(size[part] for size in sizes[25:]) <= 1.1 * max(size[part] for size in sizes[:25]), part

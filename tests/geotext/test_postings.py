@@ -1,5 +1,7 @@
 """The index of postings against brute force by place and words, to the last bit."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import skyband.geotext.postings
 from skyband.geotext.kernels.posting import BLOCK
 from skyband.geotext.postings import PostingIndex
 from skyband.table.settings import Bounds
+from skyband.testing.thread import eager
 from skyband.topk.kernels.candidate import make_candidates
 from tests.ranked.asking import (
     Twin,
@@ -358,6 +361,28 @@ def test_all_lists_are_sorted_when_too_many_want_it() -> None:
         twin.adjust(np.arange(700), -(random.random(700) ** 0.3))
         assert not twin.index._index.stale_end.any()
         twin.check(contents)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 9])
+def test_threads_find_the_same(threads: int) -> None:
+    """The same pairs and the same counts, also where there was no room for a list at first."""
+
+    def routed(threads: int, room: int) -> tuple[Any, ...]:
+        random = np.random.default_rng(24)
+        twin = some_twin(random, 900, 30)
+        contents = contents_of(some_places(random, 40), some_words(random, 40, 30, 5))
+        twin.add(np.arange(900), some_gates(random, 900))
+        into = twin.index.route(contents, 0, 25, make_candidates(room), threads)
+        into = twin.index.route(contents, 25, 26, into, threads)
+        into = twin.index.route(contents, 26, 40, into, threads)
+        n = int(into.length[0])
+        order = np.argsort(into.slot[:n], kind="stable")
+        return *(array[:n][order].tolist() for array in into[2:]), int(into.counts[0]), twin.index.counters
+
+    one = routed(1, 100_000)
+    assert len(one[0]) > 1000
+    with eager():
+        assert routed(threads, 100_000) == routed(threads, 3) == routed(1, 3) == one
 
 
 def test_same_calls_same_pairs() -> None:

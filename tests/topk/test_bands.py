@@ -12,6 +12,8 @@ from skyband.kernels.slots import BLOCK
 from skyband.table import ranking_schema
 from skyband.topk.bands import BandRows
 from skyband.topk.kernels.band import (
+    ROOMS,
+    SIZE,
     Recency,
     expire_row,
     insert_best,
@@ -207,6 +209,23 @@ def test_room_is_made_without_losing_anything() -> None:
         twins.check()
     assert twins.rows.bands.end is before.end
     assert twins.rows.n_bytes > sum(array.nbytes for array in before)
+
+
+def test_rows_are_laid_out_anew_where_much_of_the_pool_is_free() -> None:
+    twins = Twins(12)
+    twins.add(40)
+    twins.publish(60)
+    twins.remove(twins.some())
+    used = int(twins.rows.bands.end[0])
+    twins.rows.make_room(10_000)
+    slots, bands = np.array(list(twins.wanted)), twins.rows.bands
+    sizes = bands.head[slots, SIZE]
+    assert bands.end[0] == ROOMS[np.searchsorted(ROOMS, sizes[sizes > 0])].sum() < used
+    assert (bands.free == -1).all()
+    assert len(bands.score) >= bands.end[0] + 10_000
+    twins.check()
+    twins.publish(30)
+    twins.check()
 
 
 def test_what_was_delivered_may_be_noted_later() -> None:

@@ -5,6 +5,7 @@ import numpy.typing as npt
 import pytest
 
 from skyband.kernels.array import Floats, Int64s
+from skyband.testing.thread import eager
 from skyband.topk.index import ByKind, PointIndex, larger
 from skyband.topk.kernels.candidate import Candidates, make_candidates
 from skyband.topk.kernels.score import CHEBYSHEV, COSINE, EUCLIDEAN, SUM, Contents, score_pair
@@ -290,6 +291,30 @@ def test_tens_of_thousands(kind: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_threads_find_the_same(kind: int, threads: int) -> None:
+    """Gates that let one in ten pass; the counts do not depend on how much of it a thread does."""
+    random, n, dims = np.random.default_rng(kind), 3000, 2
+    index, contents = BlockIndex(dims), contents_of(random.normal(size=(41, dims)))
+    centres = random.normal(size=(n, dims))
+    kinds = np.where(np.arange(n) % 3 > 0, kind, EUCLIDEAN).astype(np.int8)
+    index.add(
+        np.arange(n), kinds, centres, np.ones((n, dims)), norms_of(centres), random.choice([-np.inf, 0.3, 2.0], n)
+    )
+    one = index.route(contents, 0, 41, make_candidates(4))
+    n_found = int(one.length[0])
+    with eager():
+        several = index.route(contents, 0, 41, make_candidates(4), threads)
+        again = index.route(contents, 0, 20, make_candidates(4), threads)
+        again = index.route(contents, 20, 41, again, threads)
+    for found in (several, again):
+        assert (found.length[0], found.counts[0]) == (n_found, one.counts[0])
+        for mine, its in zip(found[2:], one[2:], strict=True):
+            order, its_order = (np.argsort(each.slot[:n_found], kind="stable") for each in (found, one))
+            assert np.array_equal(mine[:n_found][order], its[:n_found][its_order])
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_most_pairs_are_never_scored(kind: int) -> None:
     """Gates that let one in a hundred pass: far fewer than all are scored."""
     random, n, dims = np.random.default_rng(9), 4000, 2
@@ -306,7 +331,7 @@ def test_most_pairs_are_never_scored(kind: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [EUCLIDEAN, COSINE])
-def test_a_narrower_gate_is_noticed_on_the_next_visit(kind: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_narrower_gate_is_noticed_at_once(kind: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "AT_THE_TOP", 1)
     index, n = BlockIndex(1), 4200
     twins = Twins(index, 1, 10, "normal", room=n)
@@ -314,15 +339,12 @@ def test_a_narrower_gate_is_noticed_on_the_next_visit(kind: int, monkeypatch: py
     twins.add(slots, np.full(n, kind, np.int8), np.full(n, np.inf))
     nodes, one = index._trees[kind].nodes, contents_of(np.ones((1, 1)))
     level_1, top = nodes.gate[:-1], nodes.gate[-1]
-    n_blocks = -(-n // FANOUT)
-    for after in (-np.inf, np.inf, -np.inf):
-        twins.adjust(slots, np.full(n, after))
-    assert (level_1 == np.inf).sum() == n_blocks
-    assert twins.route(one).counts[0] == FANOUT * n_blocks
-    assert (level_1 == -np.inf).all()
+    assert (level_1 == np.inf).sum() == -(-n // FANOUT)
     assert (top == np.inf).sum() == 2
-    assert twins.route(one).counts[0] == 0
+    twins.adjust(slots, np.full(n, -np.inf))
+    assert (level_1 == -np.inf).all()
     assert (top == -np.inf).all()
+    assert twins.route(one).counts[0] == 0
     twins.adjust(slots[:1], np.full(1, np.inf))
     assert (top == np.inf).sum() == (level_1 == np.inf).sum() == 1
     assert twins.route(one).counts[0] == FANOUT

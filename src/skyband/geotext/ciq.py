@@ -147,7 +147,7 @@ class CiqIndex:
         self._asked.numbers[slots, GATE] = gates
         bound(slots, self._space, self._asked)
 
-    def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
+    def route(self, contents: Contents, lo: int, hi: int, into: Candidates, threads: int = 1) -> Candidates:
         """Add every pair of a subscription and a publication from lo to hi that is within the gate."""
         n_terms, n_codes = measure(contents, lo, hi)
         self._say_up_to(n_codes)

@@ -53,10 +53,10 @@ class OnEarth:
         """Gates have moved."""
         self.index.adjust(slots, gates + SLACK)
 
-    def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
+    def route(self, contents: Contents, lo: int, hi: int, into: Candidates, threads: int = 1) -> Candidates:
         """Add every pair of a subscription and a message from lo to hi that is within the gate."""
         since = int(into.length[0])
-        into = self.index.route(on_map(contents), lo, hi, into)
+        into = self.index.route(on_map(contents), lo, hi, into, threads)
         score_again(into, since, contents, *self._asked_and_said())
         return into
 

@@ -214,7 +214,7 @@ class IgptIndex:
         """Gates have moved."""
         adjust(slots, gates, self._index)
 
-    def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
+    def route(self, contents: Contents, lo: int, hi: int, into: Candidates, threads: int = 1) -> Candidates:
         """Find every pair of a slot and one of the messages lo to hi that passes its gate."""
         if self._n_present == 0:
             return into

@@ -12,7 +12,7 @@ from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.ragged import offsets_of, places_of
 from skyband.kernels.slots import BLOCK
 from skyband.kernels.sphere import on_earth
-from skyband.topk.kernels.score import PLACE, PLACE_ON_EARTH
+from skyband.topk.kernels.score import PLACE, PLACE_ON_EARTH, Contents
 from skyband.topk.questions import NewQuestions
 from skyband.topk.skeleton import Continuous
 from skyband.topk.store import Arrivals, Store
@@ -66,7 +66,22 @@ class MessageEngine(Continuous[Subscriptions, Publications]):
         return codes
 
     def _questions_of(self, rows: Subscriptions) -> NewQuestions:
-        n, codes = len(rows.k), self._codes(rows.terms)
+        return self._as_questions(rows, self._codes(rows.terms))
+
+    def _questions_in_passing(self, rows: Subscriptions, store: Store) -> tuple[NewQuestions, Contents]:
+        codes = self._vocabulary.find(rows.terms)
+        # What nobody says, no message shares.
+        said = codes >= 0
+        offsets = np.append(0, np.cumsum(said))[rows.offsets]
+        shared = rows._replace(offsets=offsets, terms=rows.terms.filter(pa.array(said)), weights=rows.weights[said])
+        return self._as_questions(shared, codes[said]), store.contents
+
+    @property
+    def _n_codes(self) -> int:
+        return self._vocabulary.n_codes
+
+    def _as_questions(self, rows: Subscriptions, codes: Int64s) -> NewQuestions:
+        n = len(rows.k)
         return NewQuestions(
             kinds=np.full(n, PLACE_ON_EARTH if self._is_on_earth else PLACE, np.int8),
             points=rows.xy,

@@ -1,15 +1,15 @@
 """Ours: subscriptions posted under their rarest words, in blocks that know what a message must offer."""
 
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from skyband.geotext.kernels.posting import (
-    ALPHA,
     BLOCK,
     GATE,
-    LENGTH,
     N_CLASSES,
     N_HOLDER,
     N_KEYWORD,
@@ -19,15 +19,11 @@ from skyband.geotext.kernels.posting import (
     OWNER,
     PLACE,
     START,
-    TERM,
-    WEIGHT,
     N,
     PostedSubscriptions,
     PostingLists,
     Postings,
     Space,
-    X,
-    Y,
     check_postings,
     post,
     rearrange,
@@ -46,19 +42,22 @@ from skyband.geotext.kernels.posting_search import (
     describe,
     read_all,
 )
+from skyband.geotext.kernels.posting_write import KeywordColumns, greatest_term, write_keywords
 from skyband.kernels.array import Float32s, Floats, Int64s
 from skyband.kernels.count import count_up
-from skyband.kernels.growth import BY_A_QUARTER, grown, grown_all, resized, resized_all
+from skyband.kernels.crew import even_cuts, n_shares, run
+from skyband.kernels.growth import BY_AN_EIGHTH, grown, grown_all, resized, resized_all
 from skyband.kernels.order import order_by
-from skyband.kernels.ragged import offsets_of, owners_of, places_of, starts_of
-from skyband.kernels.room import DOUBLINGS, pauses, stops
-from skyband.kernels.slots import BLOCK as SLOTS_IN_BLOCK
-from skyband.topk.index import larger
-from skyband.topk.kernels.candidate import Candidates
+from skyband.kernels.ragged import owners_of, places_of, starts_of
+from skyband.kernels.room import DOUBLINGS, initial, pauses, stops
+from skyband.topk.index import extended, larger
+from skyband.topk.kernels.candidate import Candidates, make_candidates
 from skyband.topk.kernels.score import Contents, Questions
 
 # So many postings are looked at closer at a time.
 PENDING = 1024
+# So few postings, times the messages that have their word, are not worth a thread: one takes 1 to 10 ns.
+POSTINGS_A_THREAD = 100_000
 
 COUNTERS = {
     "blocks skipped": BLOCKS_SKIPPED,
@@ -90,18 +89,29 @@ def spread(values: Int64s, by: int, n_bits: int) -> Int64s:
     return result
 
 
+def _make_pending() -> Pending:
+    return Pending(
+        n=np.zeros(1, np.int64),
+        at=np.zeros(PENDING, np.int64),
+        of=np.zeros(PENDING, np.int64),
+        offered=np.zeros(PENDING, np.float32),
+        offers=np.zeros((2, BLOCK), np.float32),
+    )
+
+
+def _part(batch: MessageBatch, first: int, last: int) -> MessageBatch:
+    """What one thread reads of a batch."""
+    n, its = last - first, slice(first, last)
+    said, offered = np.empty((len(batch.said), n), np.float32), np.empty(n, np.float32)
+    return batch._replace(places=batch.places[its], of=batch.of[its], said=said, offered=offered)
+
+
 class PostingIndex:
     """Whom a message may reach, by the rarest of the words that they share."""
 
     def __init__(self, x: float, y: float, diagonal: float) -> None:
-        self._counts = np.zeros(N_COUNTS, np.int64)
-        self._pending = Pending(
-            n=np.zeros(1, np.int64),
-            at=np.zeros(PENDING, np.int64),
-            of=np.zeros(PENDING, np.int64),
-            offered=np.zeros(PENDING, np.float32),
-            offers=np.zeros((2, BLOCK), np.float32),
-        )
+        self._counts = np.zeros(2 * N_COUNTS, np.int64)
+        self._pending = _make_pending()
         self._seen = np.zeros(1, np.int64)
         self._n_keywords = 0
         self._n_used = 0
@@ -139,51 +149,28 @@ class PostingIndex:
     def _reserve(self, n_slots: int, n: int) -> None:
         """Have room for so many slots and keywords."""
         index = self._index
-        # By a quarter: with millions of keywords, twice as many places are too many.
-        holders = grown(index.holders, n_slots, share=BY_A_QUARTER)
-        longer = grown_all(index, n, ("keywords", "weights", "texts"), BY_A_QUARTER)
+        # By an eighth: with millions of keywords, what lies idle adds up.
+        if n_slots <= len(index.holders) and n <= len(index.keywords):
+            return
+        holders = grown(index.holders, n_slots, share=BY_AN_EIGHTH)
+        longer = grown_all(index, n, ("keywords", "weights", "texts"), BY_AN_EIGHTH)
         self._index = longer._replace(holders=holders)
         self._index.keywords[len(index.keywords) :, OWNER] = -1
 
     def _know(self, n_codes: int) -> None:
         """Have room for so many words."""
         lists = self._index.lists
-        self._seen = grown(self._seen, n_codes, share=BY_A_QUARTER)
+        self._seen = grown(self._seen, n_codes, share=BY_AN_EIGHTH)
         if n_codes > len(lists.size):
-            self._index = self._index._replace(lists=grown_all(lists, n_codes, share=BY_A_QUARTER))
+            self._index = self._index._replace(lists=grown_all(lists, n_codes, share=BY_AN_EIGHTH))
 
     def _write(self, slots: Int64s, questions: Questions, gates: Floats) -> None:
         """Write down keywords, with their order from the rarest on and the lengths of what is left from each on."""
-        counts = questions.term_count[slots]
-        offsets = offsets_of(counts)
-        total = int(offsets[-1])
-        at = places_of(questions.term_start[slots], counts)
-        terms, weights, row = questions.terms[at], questions.term_weights[at], owners_of(counts)
-        self._know(int(terms.max(initial=-1)) + 1)
-        count_up(self._seen, terms)
-        order = np.lexsort((-terms, self._seen[terms], row))
-        own = np.empty(total, np.int64)
-        own[order] = np.arange(self._n_keywords, self._n_keywords + total)
-        terms, weights = terms[order], weights[order]
-        sums = np.cumsum((weights * weights)[::-1])[::-1]
-        after = np.append(sums, 0.0)[offsets[1:]]
-        # The sums run over everybody, so what is small drowns in their rounding.
-        lost = sums.max(initial=0.0) * int(counts.max(initial=0)) * np.finfo(np.float64).eps
-        rest = np.sqrt(np.maximum(sums - np.repeat(after, counts), 0.0) + lost) + 1e-6
-        into = slice(self._n_keywords, self._n_keywords + total)
-        keywords, its_weights, holders = self._index.keywords[into], self._index.weights[into], self._index.holders
-        keywords[:, TERM], keywords[:, OWNER], keywords[:, PLACE] = terms, np.repeat(slots, counts), -1
-        keywords[:, OWN] = own
-        its_weights[:, WEIGHT], its_weights[:, LENGTH] = weights, rest
-        self._index.texts[into] = weights * np.repeat(1.0 - questions.alpha[slots], counts)
-        block, i = slots // SLOTS_IN_BLOCK, slots % SLOTS_IN_BLOCK
-        x, y = questions.centre[block, 0, i], questions.centre[block, 1, i]
-        start = self._n_keywords + offsets[:-1]
-        columns = ((X, x), (Y, y), (ALPHA, questions.alpha[slots]), (GATE, gates), (START, start), (N, counts))
-        for column, values in columns:
-            holders[slots, column] = values
-        self._n_keywords += total
-        self._n_used += total
+        self._know(greatest_term(slots, questions) + 1)
+        columns = KeywordColumns(*self._index[:4])
+        end = write_keywords(slots, questions, gates, self._seen, self._n_keywords, columns)
+        self._n_used += end - self._n_keywords
+        self._n_keywords = end
 
     def _post(self, slots: Int64s) -> None:
         for _ in stops(lambda done: post(slots, done, self._index), len(slots), tries=DOUBLINGS):
@@ -192,7 +179,7 @@ class PostingIndex:
 
     def _enlarge(self) -> None:
         postings = self._index.postings
-        size = BLOCK * (len(postings.keyword) // BLOCK * 5 // 4 + 64)
+        size = BLOCK * (len(postings.keyword) // BLOCK * 9 // 8 + 64)
         summary = resized(postings.summary, size // BLOCK)
         longer = resized_all(postings, size, Postings._fields[:10])._replace(summary=summary)
         self._index = self._index._replace(postings=longer)
@@ -258,19 +245,15 @@ class PostingIndex:
         self._index.holders[slots, GATE] = gates
         self._post(slots)
 
-    def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
+    def route(self, contents: Contents, lo: int, hi: int, into: Candidates, threads: int = 1) -> Candidates:
         """Add every pair of a subscription and a message from lo to hi that is within the gate."""
         n_before, n_verified = int(into.length[0]), int(self._counts[VERIFIED])
         batch = self._batch(contents, lo, hi)
-        done = 0
-
-        def go_on() -> bool:
-            nonlocal done
-            done = read_all(done, self._index, contents, lo, batch, self._pending, self._counts, into)
-            return done == len(batch.places) and not self._pending.n[0]
-
-        for _ in pauses(go_on, lambda: (done,), DOUBLINGS):
-            into = larger(into)
+        parts = self._parts(batch, contents, threads)
+        if len(parts) == 1:
+            into = self._read(batch, contents, lo, self._pending, self._counts, into)
+        else:
+            into = self._read_parts(parts, contents, lo, into)
         into.counts[0] += int(self._counts[VERIFIED]) - n_verified
         if hi - lo == 1:
             return into
@@ -279,6 +262,45 @@ class PostingIndex:
         for array in (into.slot, into.publication, into.directed):
             array[found] = array[found][order]
         return into
+
+    def _read(
+        self, batch: MessageBatch, contents: Contents, lo: int, pending: Pending, counts: Int64s, into: Candidates
+    ) -> Candidates:
+        """Add the pairs of a batch, or of a part of it."""
+        done = 0
+
+        def go_on() -> bool:
+            nonlocal done
+            done = read_all(done, self._index, contents, lo, batch, pending, counts, into)
+            return done == len(batch.places) and not pending.n[0]
+
+        for _ in pauses(go_on, lambda: (done,), DOUBLINGS):
+            into = larger(into)
+        return into
+
+    def _parts(self, batch: MessageBatch, contents: Contents, threads: int) -> list[MessageBatch]:
+        """The batch in parts of whole lists, of about as many postings each."""
+        terms = contents.terms[batch.places]
+        if threads == 1 or not len(terms):
+            return [batch]
+        ends = np.cumsum(1 + self._index.lists.size[terms].astype(np.int64))
+        n = n_shares(threads, int(ends[-1]), POSTINGS_A_THREAD)
+        if n == 1:
+            return [batch]
+        cuts = np.searchsorted(terms, terms[even_cuts(ends, n)[:-1]], "left")
+        return [_part(batch, first, last) for first, last in pairwise([*np.unique(cuts).tolist(), len(terms)])]
+
+    def _read_parts(self, parts: list[MessageBatch], contents: Contents, lo: int, into: Candidates) -> Candidates:
+        """Add the pairs of parts, which several threads read."""
+        counts = np.zeros((len(parts), 2 * N_COUNTS), np.int64)
+        found = run(
+            [
+                partial(self._read, part, contents, lo, _make_pending(), own, make_candidates(initial(1 << 12)))
+                for part, own in zip(parts, counts, strict=True)
+            ]
+        )
+        self._counts += counts.sum(axis=0)
+        return extended(into, found)
 
     def _batch(self, contents: Contents, lo: int, hi: int) -> MessageBatch:
         """The messages lo to hi, and their terms in order."""

@@ -1,16 +1,18 @@
 """Engines that keep bands: an index finds whom a publication may reach, a policy says what each keeps."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Generic
 
 import numpy as np
 import pyarrow as pa
 
 from skyband.kernels.array import Bools, Int64s
+from skyband.kernels.extreme import largest
 from skyband.kernels.growth import grown
 from skyband.kernels.heap import make_heap
 from skyband.kernels.order import order_by
-from skyband.kernels.room import ample, initial, pauses, stops
+from skyband.kernels.room import ample, initial, pauses
 from skyband.topk.bands import BandRows, Entries, RowEnds
 from skyband.topk.cell_store import CellStore
 from skyband.topk.change_log import ChangeLog
@@ -20,11 +22,17 @@ from skyband.topk.kernels.band import DELIVERED, MEMBER, K, Recency, make_depart
 from skyband.topk.kernels.candidate import Grouped, group, make_candidates
 from skyband.topk.kernels.cpm import CALLS
 from skyband.topk.kernels.cpm import SCORED as SEARCH_SCORED
-from skyband.topk.kernels.deliveries import check_delivery_set, has_room, make_delivery_set, remember_all, renewed
-from skyband.topk.kernels.due import check_due, find_due
+from skyband.topk.kernels.deliveries import (
+    check_delivery_set,
+    has_room,
+    held_pairs,
+    make_delivery_set,
+    remember_all,
+    renewed,
+)
+from skyband.topk.kernels.due import check_due, find_due, note_all_due
 from skyband.topk.kernels.scan import LARGEST, UNBOUNDED, Steps
-from skyband.topk.kernels.step import answer, mend, resume, step
-from skyband.topk.kernels.waiting import Call
+from skyband.topk.kernels.step import resume
 from skyband.topk.kernels.workspace import (
     DOMINANCE,
     MENDED,
@@ -43,11 +51,14 @@ from skyband.topk.kernels.workspace import (
 from skyband.topk.policy import N_SHARES, Pa, Policy
 from skyband.topk.questions import NewQuestions, QuestionStore, signs
 from skyband.topk.roster import Deliveries
+from skyband.topk.row_hand import RowHand, RowHands
+from skyband.topk.row_task import CallSetting, RowTask, answer_tasks, mend_tasks, step_tasks
 from skyband.topk.skeleton import Continuous, PublicationsT, SubscriptionsT
 from skyband.topk.store import Arrivals
 from skyband.topk.term_store import TermStore
 
 NOTHING = np.zeros(0, np.int64)
+NO_LEAVERS = Leaving(NOTHING, 0)
 # What a search costs is followed when it has changed by this factor.
 DRIFT = 1.25
 # In the order in which the kernels count them.
@@ -75,6 +86,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._index: Index | None = None
         self._found = make_candidates(initial(1 << 12))
         self._due_slots = NOTHING
+        self._hands = RowHands()
         self._most_kept = 1
         self._ranks: dict[int, int] = {}
         none = Odds(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, N_SHARES)
@@ -83,6 +95,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         )
         self._n_searches, self._n_searched = 1, self.first_search_cost
         self._priced_at = float(self.first_search_cost)
+        self._known_depths: dict[int, Int64s] = {}
+        self._depths_at = self._priced_at
         self._searched: CellStore | TermStore = self._make_searched()
         self._workspace = Workspace(
             said=np.zeros(1),
@@ -92,6 +106,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             heap=make_heap(64),
             departed=make_departed(64),
             deliveries=make_delivery_set(initial(64)),
+            known=make_delivery_set(0),
             space=self._searched.space,
             cells=Cells(False, CellStore(0).cell_pool.grid, np.zeros(0), np.zeros(0)),
             moved=NOTHING,
@@ -102,7 +117,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     def memory(self) -> dict[str, int]:
         """Bytes in use, by part."""
-        return super().memory() | {"index": 0 if self._index is None else self._index.n_bytes}
+        index = 0 if self._index is None else self._index.n_bytes
+        return super().memory() | {"index": index, "threads": self._hands.n_bytes}
 
     @property
     def row_length(self) -> float:
@@ -165,20 +181,30 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._row_settings.watch[slots] = LARGEST
         if isinstance(self.policy, Pa):
             self._write_odds(self.policy, ks, slots)
-        self._workspace = self._workspace._replace(departed=_wide_enough(self._workspace.departed, int(ks.max())))
+        self._workspace = self._workspace._replace(departed=_wide_enough(self._workspace.departed, largest(ks)))
 
     def _depths(self, ks: Int64s, slots: Int64s) -> Int64s:
         """How many publications a search looks for: what would take the place of another that ends, where one may."""
-        depths = self.policy.depths(ks, self._priced_at)
+        depths = self._depth_of(int(ks[0])) if len(ks) == 1 else self.policy.depths(ks, self._priced_at)
         if self.policy.bounded_by != SEARCH or self.policy.slack:
             return depths
         return np.where(self._question_store.rules.window_kind[slots] == UNBOUNDED, ks, depths)
+
+    def _depth_of(self, k: int) -> Int64s:
+        """How many publications a search for one k looks for, found out once for as long as searches cost as much."""
+        if self._depths_at != self._priced_at:
+            self._depths_at = self._priced_at
+            self._known_depths.clear()
+        if k not in self._known_depths:
+            self._known_depths[k] = self.policy.depths(np.array([k]), self._priced_at)
+        return self._known_depths[k]
 
     def _set_depths(self, ks: Int64s, slots: Int64s) -> None:
         """For how many publications rows are searched for."""
         depths = self._depths(ks, slots)
         self._row_settings.depth[slots] = depths
-        self._most_kept = max(self._most_kept, int(depths.max(initial=1)), int(ks.max(initial=1)))
+        for most in (depths, ks) if len(ks) else ():
+            self._most_kept = max(self._most_kept, largest(most))
 
     def _write_odds(self, policy: Pa, ks: Int64s, slots: Int64s) -> None:
         odds, n_slots = self._row_settings.odds, self._roster.slots.n_slots
@@ -213,6 +239,37 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             moved=grown(workspace.moved, n_touched),
         )
 
+    def _do(self, tasks: Sequence[RowTask]) -> None:
+        """Do what is to be done to rows, in as many threads as there are tasks."""
+        if len(tasks) > 1:
+            self._gather(self._hands.run(tasks, self._subscribers, self._rows, self._workspace))
+            return
+        (task,) = tasks
+        self._rows.share(1)
+
+        def go_on() -> bool:
+            return task.go_on(self._subscribers, self._workspace, self._change_log.told)
+
+        for _ in pauses(go_on, task.place):
+            self._make_room()
+
+    def _gather(self, hands: Sequence[RowHand]) -> None:
+        """Take on what threads have found out, in the order in which one thread would have."""
+        workspace, n_moved = self._workspace, 0
+        for hand in hands:
+            self._change_log.take(hand.take_changes())
+            moved = hand.take_moved()
+            workspace.moved[n_moved : n_moved + len(moved)] = moved
+            n_moved += len(moved)
+            for own, its in ((workspace, hand.workspace), (self._searched, hand.workspace.space[1])):
+                own.counts[:] += its.counts
+                its.counts[:] = 0
+            remembered = hand.take_deliveries()
+            if remembered.used[0]:
+                self._make_delivery_room(int(remembered.used[0]))
+                remember_all(self._workspace.deliveries, *held_pairs(remembered))
+        workspace.n_moved[0] = n_moved
+
     def _make_room(self) -> None:
         """Give the kernel that stopped what it asked for."""
         n_places, n_pairs, n_changes = self._workspace.wanted.tolist()
@@ -241,13 +298,8 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         """Fill rows from everything live in a step, and tell; what has these marks was delivered before."""
         published, slots = self._opened().published, self._together(slots)
         self._fit_workspace(0, 0)
-
-        def answer_from(done: int) -> int:
-            told = self._change_log.told
-            return answer(slots, done, self._subscribers, published, steps, marks, self._workspace, told)
-
-        for _ in stops(answer_from, len(slots)):
-            self._make_room()
+        self._do(answer_tasks(slots, published, steps, marks, self.threads))
+        note_all_due(slots, self._question_store.rules)
         self._count_work()
 
     def _renew(self, slots: Int64s, k: int) -> None:
@@ -270,12 +322,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _mend(self, indices: Int64s) -> None:
         published, steps, slots = self._opened().published, self._one_step(), self._holders(indices)
         self._fit_workspace(len(slots), 0)
-
-        def mend_from(done: int) -> int:
-            return mend(slots, done, self._subscribers, published, steps, self._workspace, self._change_log.told)
-
-        for _ in stops(mend_from, len(slots)):
-            self._make_room()
+        self._do(mend_tasks(slots, published, steps, self.threads))
         self._adjust()
         self._counters["mended"] += int(self._workspace.counts[MENDED])
         self._count_work()
@@ -291,7 +338,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         self._fit()
         self._found.length[0] = 0
         for lo, hi in _runs(np.sort(indices)):
-            self._found = index.route(contents, lo, hi, self._found)
+            self._found = index.route(contents, lo, hi, self._found, self.threads)
         self._counters["scored"] += int(self._found.counts[0])
         self._found.counts[0] = 0
         return np.unique(self._found.slot[: int(self._found.length[0])])
@@ -320,15 +367,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             return
         n_candidates = len(leaving.indices) + int(steps.end[-1]) - steps.first
         self._fit_workspace(len(touched.slots), n_candidates)
-        since = np.zeros(2, np.int64)
-
-        def go_on() -> bool:
-            call = Call(self._subscribers, published, steps, in_order, leaving, self._workspace, self._change_log.told)
-            return step(since, touched, call)
-
-        for _ in pauses(go_on, lambda: tuple(since.tolist())):
-            self._adjust()
-            self._make_room()
+        self._do(step_tasks(touched, CallSetting(published, steps, in_order, leaving), self.threads))
         self._adjust()
         self._count_work()
 
@@ -348,7 +387,7 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         contents, index = self._opened().contents, self._opened_index()
         self._fit()
         self._found.length[0] = 0
-        found = index.route(contents, steps.first, int(steps.end[-1]), self._found)
+        found = index.route(contents, steps.first, int(steps.end[-1]), self._found, self.threads)
         n_arrivals = int(found.length[0])
         for lo, hi in _runs(leaving.indices):
             found = index.route(contents, lo, hi, found)
@@ -368,16 +407,17 @@ class Banded(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _due(self, steps: Steps) -> Int64s:
         """The slots that have an entry which is over by the last step, in ascending order."""
         settings = self._row_settings
-        self._due_slots = grown(self._due_slots, self._roster.slots.n_slots)
+        slots = self._roster.slots
+        self._due_slots = grown(self._due_slots, slots.n_slots)
         n_recent = settings.n_recent if settings.bounded_by == RECENT else -1
-        n = find_due(self._question_store.rules, settings.watch, n_recent, steps, self._due_slots)
+        n = find_due(self._question_store.rules, settings.watch, slots.n_blocks, n_recent, steps, self._due_slots)
         return self._due_slots[:n]
 
     def _leaving(self, steps: Steps) -> Leaving:
         """What leaves the shared buffer of the most recent publications in these steps."""
         store, b = self._opened(), self._row_settings.n_recent
         if self.policy.bounded_by != RECENT:
-            return Leaving(NOTHING, 0)
+            return NO_LEAVERS
         n_new = int(steps.end[-1]) - steps.first
         left_before = store.stamps_end - n_new - b
         first = max(store.floor, left_before)

@@ -7,12 +7,12 @@ import numpy.typing as npt
 
 from skyband.kernels.array import Int64s
 from skyband.kernels.idmap import IdMap
-from skyband.kernels.order import is_ascending, order_by
+from skyband.kernels.order import order_by
 from skyband.kernels.room import ample, initial
 from skyband.table.answer_rows import AnswerRows, AnswerShape, Coded, Numbers, Ranks
 from skyband.topk.earlier_deliveries import EarlierDeliveries
 from skyband.topk.kernels.buffer import FoundChanges, make_told
-from skyband.topk.kernels.change_log import N_TALLIES, sum_up
+from skyband.topk.kernels.change_log import IN_ORDER, IN_TURN, N_TALLIES, ChangeColumns, lay_out, lay_out_by
 from skyband.topk.roster import Roster
 
 OP_NAMES = ("enter", "leave", "move")
@@ -57,6 +57,11 @@ class ChangeLog:
         self._told.append([array[:n].copy() for array in self.told[1:]])
         self.told.length[0] = 0
 
+    def take(self, parts: list[list[npt.NDArray[Any]]]) -> None:
+        """Go on with changes that were collected elsewhere."""
+        self._keep()
+        self._told += parts
+
     def leave(self, slots: Int64s) -> None:
         """Tell that the members of these slots leave, slot by slot as given; the slots are about to be removed."""
         self.reserve(self.rows.n_members(slots))
@@ -71,33 +76,60 @@ class ChangeLog:
 
     def answer(self, shape: AnswerShape, items: IdMap, base: int, at: Int64s) -> AnswerRows:
         """Everything told since the last answer, by step and then by subscription; `at` is the time of each step."""
-        self._keep()
-        parts, self._told = self._told, []
-        columns = parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
-        n, roster = len(columns[0]), self.rows.roster
+        found = self._found()
+        n, tally = int(found.length[0]), np.zeros(N_TALLIES, np.int64)
         if not n:
             return AnswerRows.none(shape)
-        turn, tally = np.empty(n, np.int64), np.zeros(N_TALLIES, np.int64)
-        in_turn, keys = sum_up(columns[1], columns[3], columns[6], roster.turn, turn, tally), turn
-        if len(at) > 1:
-            keys = columns[0] * (int(turn.max()) + 1) + turn
-            in_turn = is_ascending(keys)
-        # Stable: within a step and a subscription the order in which the kernel told it stays.
-        if not in_turn:
-            order = order_by(keys)
-            columns, turn = [column[order] for column in columns], turn[order]
-        step, slot, item, op, score, rank, first = columns
+        columns = self._laid_out(found, at, n, tally)
+        found.length[0] = 0
+        slot, item, op, score, rank, when, first, turn = columns
         *by_op, n_first = tally.tolist()
         if self.earlier is not None and n_first:
             n_first = self.earlier.note(turn, item, first, n_first)
         self.tally = {name: count for name, count in zip(OP_NAMES, by_op, strict=True) if count} | {"delivery": n_first}
         answered = (
-            roster.ids.named(slot),
-            items.named(item - base),
+            self.rows.roster.ids.named(slot),
+            items.named(item - base if base else item),
             Coded(op, OP_NAMES),
             Numbers(score),
             Ranks(rank),
-            Numbers(at[step]),
+            Numbers(when),
             Numbers(first),
         )
         return AnswerRows(shape, answered, n)
+
+    def _found(self) -> FoundChanges:
+        """All that was told since the last answer, in the order in which it was."""
+        if not self._told:
+            return self.told
+        if self.told.length[0]:
+            self._keep()
+        parts, self._told = self._told, []
+        columns = parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return FoundChanges(np.array([len(columns[0])]), *columns)
+
+    def _laid_out(self, found: FoundChanges, at: Int64s, n: int, tally: Int64s) -> ChangeColumns:
+        """The n changes that were found, by step and then by turn, counted by kind."""
+        turns, columns = self.rows.roster.turn, blank_columns(n)
+        sorted_by = lay_out(found, at, turns, columns, tally)
+        # Stable: within a step and a subscription the order in which the kernel told it stays.
+        if sorted_by != IN_ORDER:
+            keys = found.step[:n]
+            if sorted_by != IN_TURN:
+                keys = keys * (int(columns.turn.max()) + 1) + columns.turn
+            lay_out_by(order_by(keys), found, at, turns, columns)
+        return columns
+
+
+def blank_columns(n: int) -> ChangeColumns:
+    """Room for n changes."""
+    return ChangeColumns(
+        slot=np.empty(n, np.int64),
+        item=np.empty(n, np.int64),
+        op=np.empty(n, np.int8),
+        score=np.empty(n),
+        rank=np.empty(n, np.int32),
+        at=np.empty(n, np.int64),
+        first=np.empty(n, np.bool_),
+        turn=np.empty(n, np.int64),
+    )

@@ -13,7 +13,7 @@ from skyband.kernels.room import ample, initial
 from skyband.table.answer_rows import AnswerRows, AnswerShape
 from skyband.topk.change_log import ChangeLog, Members
 from skyband.topk.earlier_deliveries import EarlierDeliveries
-from skyband.topk.kernels.buffer import ENTER, make_ghosts
+from skyband.topk.kernels.buffer import ENTER, FoundChanges, make_ghosts
 from skyband.topk.roster import Deliveries
 
 
@@ -41,14 +41,24 @@ class DeliveryMemory(ChangeLog):
             if n_ghosts > len(self.ghosts.step):
                 self.ghosts = make_ghosts(ample(n_ghosts, 2 * n_ghosts))
 
-    def _keep(self) -> None:
-        n_ghosts = int(self.ghosts.length[0])
-        turns = self.rows.roster.turn[self.ghosts.slot[:n_ghosts]].tolist()
-        items, steps = self.ghosts.item[:n_ghosts].tolist(), self.ghosts.step[:n_ghosts].tolist()
-        for item, turn, step in zip(items, turns, steps, strict=True):
+    def take_all(self, parts: list[list[npt.NDArray[Any]]], lost: list[list[npt.NDArray[Any]]]) -> None:
+        """Go on with changes that were collected elsewhere, and with what was lost there."""
+        for step, slot, item in lost:
+            self._note_lost(step, slot, item)
+        self.take(parts)
+        for columns in parts if self._lost or self._fresh else ():
+            self._correct(columns)
+
+    def _note_lost(self, steps: Int64s, slots: Int64s, items: Int64s) -> None:
+        turns = self.rows.roster.turn[slots].tolist()
+        for item, turn, step in zip(items.tolist(), turns, steps.tolist(), strict=True):
             # Rows are told only at the end of a step: what is lost in a step was delivered before anything ended in it.
             life = bisect_left(self._ends.get(item, ()), step)
             self._fresh.setdefault((item, turn, life), step)
+
+    def _keep(self) -> None:
+        n_ghosts = int(self.ghosts.length[0])
+        self._note_lost(*(array[:n_ghosts] for array in self.ghosts[1:]))
         self.ghosts.length[0] = 0
         super()._keep()
         if self._lost or self._fresh:
@@ -67,6 +77,10 @@ class DeliveryMemory(ChangeLog):
         if life == 0 and turn in self._lost.get(item, ()):
             return True
         return self._fresh.get((item, turn, life), step + 1) <= step
+
+    def _found(self) -> FoundChanges:
+        self._keep()
+        return super()._found()
 
     def remember(self, delivered: Deliveries, held: Bools) -> None:
         """Note the deliveries that no row holds."""

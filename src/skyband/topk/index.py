@@ -21,10 +21,11 @@ class Index(Protocol):
     def adjust(self, slots: Int64s, gates: Floats) -> None:
         """Gates have moved."""
 
-    def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
+    def route(self, contents: Contents, lo: int, hi: int, into: Candidates, threads: int = 1) -> Candidates:
         """Add every pair of a subscription and a publication from lo to hi that is within the gate.
 
-        By publication, for each subscription. Returns the candidates, in larger arrays where they had no room.
+        By publication, for each subscription. Returns the candidates, in larger arrays where they had no room. The work
+        may be divided among threads.
         """
 
     @property
@@ -41,6 +42,22 @@ def larger(candidates: Candidates) -> Candidates:
     for old, new in zip(candidates[2:], twice[2:], strict=True):
         new[:n] = old[:n]
     return twice._replace(length=candidates.length, counts=candidates.counts)
+
+
+def extended(into: Candidates, parts: Sequence[Candidates]) -> Candidates:
+    """The candidates, with those of parts behind them in their order."""
+    n = int(into.length[0])
+    n_all = n + sum(int(part.length[0]) for part in parts)
+    while len(into.slot) < n_all:
+        into = larger(into)
+    for part in parts:
+        n_more = int(part.length[0])
+        for to, its in zip(into[2:], part[2:], strict=True):
+            to[n : n + n_more] = its[:n_more]
+        n += n_more
+        into.counts[0] += part.counts[0]
+    into.length[0] = n
+    return into
 
 
 class PointIndex(Index, Protocol):
@@ -95,9 +112,9 @@ class ByKind:
         shares = [(self.one, np.flatnonzero(~other)), (self.other, np.flatnonzero(other))]
         return [(index, some) for index, some in shares if len(some)]
 
-    def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
+    def route(self, contents: Contents, lo: int, hi: int, into: Candidates, threads: int = 1) -> Candidates:
         """Add the pairs of both."""
-        return self.other.route(contents, lo, hi, self.one.route(contents, lo, hi, into))
+        return self.other.route(contents, lo, hi, self.one.route(contents, lo, hi, into, threads), threads)
 
     def check(self) -> None:
         """Assert the invariants of both."""

@@ -7,11 +7,16 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.contract import Engine, Horizon, pack, take, unpack
+from skyband.contract.explanation import Bound
 from skyband.contract.tops import Id
 from skyband.kernels.array import Bools
 from skyband.table import WindowKind, staircase_schema
 from skyband.topk.answer import Answer, Member, change_table, differences, ranking_table
 from skyband.topk.rows import TimedPublications, TopSubscriptions
+from skyband.topk.store import WIDEST
+from skyband.topk.survey import Evidence, WantedTop, survey_of
+
+NOTHING_KEPT = "The engine oracle keeps no candidates: it looks at every publication in every step."
 
 SubscriptionsT = TypeVar("SubscriptionsT", bound=TopSubscriptions)
 PublicationsT = TypeVar("PublicationsT", bound=TimedPublications)
@@ -124,6 +129,38 @@ class ContinuousOracle(Engine[SubscriptionsT, PublicationsT], Generic[Subscripti
 
     def _advance(self, now: int) -> pa.Table:
         return self._changes(self._tell_all())
+
+    def _question_rows(self, ids: pa.Array) -> SubscriptionsT:
+        rows, i = self._asked[ids[0].as_py()]
+        one: SubscriptionsT = take(rows, np.array([i]))
+        return one
+
+    def _evidence(self, asked: SubscriptionsT) -> Evidence:
+        question = self._question(asked, 0)
+        placed = sorted(self._placed, key=lambda said: said.recency, reverse=True)
+        scores = [self._score(question, said.content) for said in placed]
+        size = min(question.size, WIDEST)
+        rules = question.k, question.window, size, question.threshold, question.ascending
+        wanted = WantedTop(asked.ids[0].as_py(), *rules)
+        survey = survey_of(
+            wanted,
+            self.now,
+            pa.array([said.id for said in placed], self._id_type("publications id")),
+            np.array([said.ts for said in placed], np.int64),
+            np.array([np.nan if score is None else score for score in scores], np.float64),
+            np.array([said.retracted for said in placed], np.bool_),
+        )
+
+        bound = Bound("none", 0, None, None, False, NOTHING_KEPT)
+        rows = (lambda place: self._row_of(placed[place])), (lambda *_: bound)
+        return Evidence(asked, wanted, survey, self.settings, self.now, *rows)
+
+    def _row_of(self, said: Said) -> PublicationsT:
+        """A publication as it came in."""
+        came = [origin for retracted, origin in self._retracted if retracted is said]
+        rows, i = came[0] if came else self._sayings[said.id]
+        one: PublicationsT = take(rows, np.array([i]))
+        return one
 
     @property
     def _placed(self) -> list[Said]:

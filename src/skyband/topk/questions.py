@@ -5,10 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Floats, Int8s, Int64s
-from skyband.kernels.growth import grown, grown_all
+from skyband.kernels.growth import BY_A_QUARTER, grown, grown_all, length_for, resized, resized_all
 from skyband.kernels.ragged import places_of, starts_of
 from skyband.kernels.slots import BLOCK
 from skyband.table import Windows
+from skyband.topk.kernels.enrolment import QuestionRows, write_questions
 from skyband.topk.kernels.scan import LARGEST, UNBOUNDED, Rules
 from skyband.topk.kernels.score import WAYS, Questions
 from skyband.topk.roster import Roster
@@ -94,31 +95,21 @@ class QuestionStore:
         self.rules.window_size[slots] = np.minimum(windows.size, WIDEST)
 
     def _grow_rules(self) -> None:
-        have, slots_now = len(self.rules.gate), self.roster.slots
-        due = grown(self.rules.due, slots_now.n_blocks)
-        self.rules = grown_all(self.rules, slots_now.n_slots, Rules._fields[:-1])._replace(due=due)
-        self.rules.gate[have:] = -np.inf
-        self.rules.oldest[have:] = LARGEST
-        self.rules.due[have // BLOCK :] = LARGEST
+        had = len(self.rules.due)
+        # Whole blocks, so that there is a bound for each of them.
+        n_blocks = length_for(self.roster.slots.n_blocks, had, BY_A_QUARTER)
+        by_slot = resized_all(self.rules, n_blocks * BLOCK, Rules._fields[:-1])
+        self.rules = by_slot._replace(due=resized(self.rules.due, n_blocks))
+        self.rules.gate[had * BLOCK :] = -np.inf
+        self.rules.oldest[had * BLOCK :] = LARGEST
+        self.rules.due[had:] = LARGEST
 
     def _write_questions(self, new: NewQuestions, slots: Int64s) -> None:
         into = self._reserve_questions(new)
-        block, i = slots // BLOCK, slots % BLOCK
-        into.centre[block, :, i] = new.points
-        into.weight[block, :, i] = new.weights
-        into.norm[slots], into.alpha[slots], into.signature[slots] = (
-            new.norms,
-            new.alphas,
-            new.signatures,
-        )
-        into.term_start[slots] = self._n_terms + new.offsets[:-1]
-        into.term_count[slots] = np.diff(new.offsets)
-        end = self._n_terms + len(new.terms)
-        into.terms[self._n_terms : end] = new.terms
-        into.term_weights[self._n_terms : end] = new.term_weights
-        self._n_terms = end
+        write_questions(QuestionRows(*new[1:-1]), slots, self._n_terms, into)
+        self._n_terms += len(new.terms)
         if new.sphere is not None:
-            into.sphere[block, :, i] = new.sphere.T
+            into.sphere[slots // BLOCK, :, slots % BLOCK] = new.sphere.T
 
     def _reserve_questions(self, new: NewQuestions) -> Questions:
         slots = self.roster.slots
@@ -133,14 +124,14 @@ class QuestionStore:
         if new.sphere is not None and not len(sphere):
             sphere = np.zeros((0, len(new.sphere), BLOCK))
         if new.sphere is not None or len(sphere):
-            sphere = grown(sphere, slots.n_blocks)
-        self.questions = grown_all(before, slots.n_slots, by_slot)._replace(
+            sphere = grown(sphere, slots.n_blocks, share=BY_A_QUARTER)
+        self.questions = grown_all(before, slots.n_slots, by_slot, BY_A_QUARTER)._replace(
             kinds=slots.kinds,
             sphere=sphere,
-            centre=grown(before.centre, slots.n_blocks),
-            weight=grown(before.weight, slots.n_blocks),
-            terms=grown(before.terms, n_terms),
-            term_weights=grown(before.term_weights, n_terms),
+            centre=grown(before.centre, slots.n_blocks, share=BY_A_QUARTER),
+            weight=grown(before.weight, slots.n_blocks, share=BY_A_QUARTER),
+            terms=grown(before.terms, n_terms, share=BY_A_QUARTER),
+            term_weights=grown(before.term_weights, n_terms, share=BY_A_QUARTER),
         )
         return self.questions
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.kernels.array import Floats, Int8s, Int64s
-from skyband.kernels.growth import grown
+from skyband.kernels.growth import BY_A_QUARTER, grown
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.ragged import places_of, ranks_of
 from skyband.kernels.slots import Slots
@@ -54,7 +54,7 @@ class Roster:
     def enlist(self, ids: pa.Array, kinds: Int8s) -> Int64s:
         """Slots for new subscriptions."""
         slots = self.slots.take(kinds)
-        self.turn = grown(self.turn, self.slots.n_slots)
+        self.turn = grown(self.turn, self.slots.n_slots, share=BY_A_QUARTER)
         self.ids.add(ids, slots)
         self.turn[slots] = self._n_turns + np.arange(len(slots))
         self._n_turns += len(slots)

@@ -1,21 +1,28 @@
 """What Scan does alike for window and geotext: every arrival against every row, a short row searched again."""
 
+from itertools import pairwise
 from typing import Any, Generic
 
 import numpy as np
 
 from skyband.kernels.array import Int64s
+from skyband.kernels.crew import n_shares
 from skyband.kernels.heap import make_heap
+from skyband.kernels.order import is_ascending
 from skyband.kernels.room import pauses, stops
 from skyband.kernels.slots import BLOCK
 from skyband.topk.delivery_memory import DeliveryMemory
 from skyband.topk.earlier_deliveries import EarlierDeliveries
-from skyband.topk.kernels.buffer import Stamps, check_row
+from skyband.topk.kernels.buffer import FoundChanges, Ghosts, Stamps, check_row
 from skyband.topk.kernels.scan import RUN, TILE, Scratch, Steps, SubscriberRows, fill, mend, scan
 from skyband.topk.questions import NewQuestions, QuestionStore, signs
 from skyband.topk.roster import Deliveries
+from skyband.topk.scan_hand import ScanHands, ScanTask
 from skyband.topk.scan_rows import DEFAULT_RESERVE, ScanRows, check_reserve
 from skyband.topk.skeleton import Continuous, PublicationsT, SubscriptionsT
+
+# So few scores are not worth a thread: one takes about a nanosecond, and a look at a row as long as a few.
+SCORES_A_THREAD = 200_000
 
 
 class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, PublicationsT]):
@@ -30,6 +37,7 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
         self._rows: ScanRows = ScanRows(check_reserve(reserve))
         self._question_store = QuestionStore(self._rows.roster)
         self._change_log: DeliveryMemory = DeliveryMemory(self._rows, earlier=EarlierDeliveries())
+        self._hands = ScanHands()
         self._scratch = Scratch(
             said=np.zeros(1),
             tile=np.zeros((TILE, BLOCK)),
@@ -61,14 +69,46 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
         self._widen_heap()
         self._answer(slots)
 
+    def memory(self) -> dict[str, int]:
+        """Bytes in use, by part."""
+        return super().memory() | {"threads": self._hands.n_bytes}
+
     def _answer(self, slots: Int64s) -> None:
-        published, step = self._opened().published, self._one_step()
+        # The changes of a verb are put in order, so that rows may be filled in any; blocks are not to be divided.
+        slots = slots if is_ascending(slots) else np.sort(slots)
+        blocks, n_stored = slots // BLOCK, self._opened().size
+        cuts = self._cuts(int(blocks[-1]) + 1, len(slots) * n_stored)
+        edges = np.unique(np.searchsorted(blocks, cuts)).tolist()
+        self._do([self._filling(slots[lo:hi]) for lo, hi in pairwise(edges)])
 
-        def fill_from(done: int) -> int:
-            return fill(slots, done, self._subscribers, published, step, self._scratch, self._change_log.told)
+    def _filling(self, slots: Int64s) -> ScanTask:
+        """The task of filling the rows of these slots."""
+        done, subscribers, published, step = 0, self._subscribers, self._opened().published, self._one_step()
 
-        for _ in stops(fill_from, len(slots)):
-            self._change_log.reserve(*self._scratch.wanted.tolist())
+        def go_on(scratch: Scratch, told: FoundChanges, _: Ghosts) -> bool:
+            nonlocal done
+            done = fill(slots, done, subscribers, published, step, scratch, told)
+            return done == len(slots)
+
+        return ScanTask(go_on, lambda: (done,))
+
+    def _cuts(self, n_blocks: int, n_scores: int) -> list[int]:
+        """The first block of each thread, and the end of the last one's, where so many scores are to be found."""
+        n = min(n_shares(self.threads, n_scores, SCORES_A_THREAD), n_blocks)
+        return [n_blocks * i // n for i in range(n + 1)]
+
+    def _do(self, tasks: list[ScanTask]) -> None:
+        """Do what is to be done to rows, in as many threads as there are tasks."""
+        scratch, change_log = self._scratch, self._change_log
+        if len(tasks) > 1:
+            for hand in self._hands.run(tasks, scratch):
+                change_log.take_all(hand.take_changes(), hand.take_lost())
+                scratch.counts[:] += hand.scratch.counts
+                hand.scratch.counts[:] = 0
+        else:
+            go_on, place = tasks[0]
+            for _ in pauses(lambda: go_on(scratch, change_log.told, change_log.ghosts), place):
+                change_log.reserve(*scratch.wanted.tolist())
         self._count_work()
 
     def _mend(self, indices: Int64s) -> None:
@@ -83,19 +123,21 @@ class ContinuousScan(Continuous[SubscriptionsT, PublicationsT], Generic[Subscrip
         self._count_work()
 
     def _take_steps(self, steps: Steps, in_order: bool) -> None:
-        published, n_blocks = self._opened().published, self._roster.slots.n_blocks
-        since = np.zeros(2, np.int64)
+        n_blocks, n_arrivals = self._roster.slots.n_blocks, int(steps.end[-1]) - steps.first
+        if not n_blocks:
+            return
+        cuts = self._cuts(n_blocks, (n_arrivals + len(steps.end)) * self.n_subscriptions)
+        self._do([self._scanning(lo, hi, steps) for lo, hi in pairwise(cuts)])
+        self._counters["scored"] += n_arrivals * self.n_subscriptions
 
-        def go_on() -> bool:
-            scratch, change_log = self._scratch, self._change_log
-            return scan(
-                since, n_blocks, self._subscribers, published, steps, scratch, change_log.told, change_log.ghosts
-            )
+    def _scanning(self, first: int, end: int, steps: Steps) -> ScanTask:
+        """The task of taking these blocks through the steps."""
+        subscribers, published, since = self._subscribers, self._opened().published, np.array([first, 0])
 
-        for _ in pauses(go_on, lambda: tuple(since.tolist())):
-            self._change_log.reserve(*self._scratch.wanted.tolist())
-        self._counters["scored"] += (int(steps.end[-1]) - steps.first) * self.n_subscriptions
-        self._count_work()
+        def go_on(scratch: Scratch, told: FoundChanges, ghosts: Ghosts) -> bool:
+            return scan(since, end, subscribers, published, steps, scratch, told, ghosts)
+
+        return ScanTask(go_on, lambda: tuple(since.tolist()))
 
     def _count_work(self) -> None:
         self._counters["refilled"] += int(self._scratch.counts[0])

@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from skyband.contract import Engine, Horizon, pack, take, unpack
+from skyband.contract import Horizon, pack, take, unpack
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.heap import make_heap
 from skyband.kernels.id_list import AnyIds, IdList
@@ -28,6 +28,7 @@ from skyband.topk.questions import NewQuestions, QuestionStore
 from skyband.topk.roster import Deliveries, Pool, Roster
 from skyband.topk.rows import TimedPublications, TopSubscriptions
 from skyband.topk.store import Arrivals, Store, by_recency
+from skyband.topk.surveyed import Surveyed
 
 SubscriptionsT = TypeVar("SubscriptionsT", bound=TopSubscriptions)
 PublicationsT = TypeVar("PublicationsT", bound=TimedPublications)
@@ -58,7 +59,7 @@ class Rows(Members, Protocol):
         """What was delivered and may yet be told of, but for the tops, which tell of themselves."""
 
 
-class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, PublicationsT]):
+class Continuous(Surveyed[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, PublicationsT]):
     """Top-k over sliding windows: time goes on, publications come and go, rows are worked through."""
 
     takes_id_lists = True
@@ -78,12 +79,6 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
 
     @abstractmethod
     def _arrivals(self, rows: PublicationsT) -> Arrivals: ...
-
-    @abstractmethod
-    def _subscriptions_of(self, slots: Int64s) -> SubscriptionsT: ...
-
-    @abstractmethod
-    def _publications_of(self, indices: Int64s) -> PublicationsT: ...
 
     @abstractmethod
     def _enrol(self, rows: SubscriptionsT, new: NewQuestions) -> Int64s:
@@ -111,6 +106,10 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     @abstractmethod
     def _remember(self, delivered: Deliveries) -> None:
         """Take on from a snapshot what was delivered."""
+
+    @property
+    def _candidates(self) -> Rows:
+        return self._rows
 
     @property
     def _roster(self) -> Roster:
@@ -153,7 +152,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _subscribe(self, rows: SubscriptionsT) -> AnswerRows:
         if len(rows.ids):
             self._answer(self._add(rows))
-        return self._told(self._one_step().now)
+        return self._told(self._at())
 
     def _add(self, rows: SubscriptionsT) -> Int64s:
         slots = self._enrol(rows, self._questions_of(rows))
@@ -163,7 +162,7 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
     def _unsubscribe(self, ids: AnyIds) -> AnswerRows:
         slots = self._roster.ids.find(ids)
         self._change_log.leave(slots)
-        changes = self._told(self._one_step().now)
+        changes = self._told(self._at())
         self._give_up(slots)
         self._sift()
         return changes
@@ -178,44 +177,48 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
             self._earlier.forget(self._roster.turn[slots])
             self._note_members(slots)
             self._renew(slots, k)
-        return self._told(self._one_step().now)
+        return self._told(self._at())
 
     def _retract(self, ids: AnyIds) -> AnswerRows:
         if not len(ids):
-            return self._told(self._one_step().now)
+            return self._told(self._at())
         store = self._opened()
         indices = store.ids.find(ids)
         self._earlier.recall()
         store.retract(indices)
         if self.n_subscriptions:
             self._mend(indices)
-        changes = self._told(self._one_step().now)
+        changes = self._told(self._at())
         store.release(indices)
         return changes
 
     def _publish(self, rows: PublicationsT) -> AnswerRows:
         if not len(rows.ids):
-            return self._told(self._one_step().now)
+            return self._told(self._at())
         self._opened()
-        rows, now, rank = self._drop_late(rows)
-        times: list[Int64s] = []
-        n_steps = 0
-        for lo, hi in self._runs(rows, rank):
-            times.append(self._take_run(rows, now, lo, hi, n_steps))
-            n_steps += len(times[-1])
-        times = times or [np.zeros(0, np.int64)]
-        changes = self._told(times[0] if len(times) == 1 else np.concatenate(times))
+        if self._in_order(rows) and (self.now is None or int(rows.ts[0]) >= self.now):
+            self.now = int(rows.ts[-1])
+            at = self._take_run(rows, rows.ts, True, 0)
+        else:
+            at = self._take_mixed(rows)
+        changes = self._told(at)
         self._forget()
         return changes
+
+    def _take_mixed(self, rows: PublicationsT) -> Int64s:
+        """Publish rows of which some are late or come out of order; returns the time of each step."""
+        rows, now, rank = self._drop_late(rows)
+        times = [np.zeros(0, np.int64)]
+        for lo, hi in self._runs(rows, rank):
+            part = rows if hi - lo == len(now) else take(rows, np.arange(lo, hi))
+            times.append(self._take_run(part, now[lo:hi], self._in_order(part), sum(map(len, times))))
+        return np.concatenate(times)
 
     def _drop_late(self, rows: PublicationsT) -> tuple[PublicationsT, Int64s, Int64s]:
         """The rows that are not late, the time at each, and their rank by recency.
 
         A row is late if it lies outside of the horizon by the time it arrives.
         """
-        if self._in_order(rows) and (self.now is None or int(rows.ts[0]) >= self.now):
-            self.now = int(rows.ts[-1])
-            return rows, rows.ts, np.arange(len(rows.ts), dtype=np.int64)
         rows = _with_arrow_ids(rows)
         start = int(rows.ts[0]) if self.now is None else self.now
         now = np.maximum.accumulate(np.maximum(rows.ts, start))
@@ -240,19 +243,17 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         edges = sorted({0, len(rank), *stragglers.tolist(), *(stragglers + 1).tolist()})
         return list(pairwise(edges))
 
-    def _take_run(self, rows: PublicationsT, now: Int64s, lo: int, hi: int, offset: int) -> Int64s:
-        """Publish the rows lo to hi; returns the time of each step."""
+    def _take_run(self, rows: PublicationsT, now: Int64s, in_order: bool, offset: int) -> Int64s:
+        """Publish rows that are not late; returns the time of each step, of which there were `offset` before."""
         store = self._opened()
-        before, n = store.stamps_end, hi - lo
-        part = rows if n == len(now) else take(rows, np.arange(lo, hi))
-        in_order = self._in_order(part)
-        self._append(self._arrivals(part))
+        before, n = store.stamps_end, len(now)
+        self._append(self._arrivals(rows))
         first = store.tail - n
         if self.granularity == "batch":
             steps = self._one_step(first)
         else:
             ends = np.arange(1, n + 1, dtype=np.int64)
-            steps = Steps(first, offset, first + ends, now[lo:hi].copy(), before + ends)
+            steps = Steps(first, offset, first + ends, now.copy(), before + ends)
         self._take_steps(steps, in_order)
         return steps.now
 
@@ -271,10 +272,14 @@ class Continuous(Engine[SubscriptionsT, PublicationsT], Generic[SubscriptionsT, 
         end, now, stamps = np.array([[tail], [self.now or 0], [stamps_end]], np.int64)
         return Steps(tail if first is None else first, 0, end, now, stamps)
 
+    def _at(self) -> Int64s:
+        """The time now, as that of the only step."""
+        return np.array([self.now or 0])
+
     def _advance(self, now: int) -> AnswerRows:
         if self._store is not None:
             self._take_steps(self._one_step(), True)
-        changes = self._told(self._one_step().now)
+        changes = self._told(self._at())
         self._forget()
         return changes
 

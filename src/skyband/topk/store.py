@@ -23,6 +23,7 @@ from skyband.kernels.growth import grown, grown_all
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.order import is_strictly_ascending
 from skyband.kernels.ragged import owners_of, places_of, starts_of
+from skyband.topk.kernels.arrival import ArrivalRows, StoredTimes, StoreEnds, write_arrivals
 from skyband.topk.kernels.scan import RETRACTED, Live, Published
 from skyband.topk.kernels.score import Contents
 from skyband.topk.kernels.timeline import count_newer_before, find_times, put_in_place
@@ -135,6 +136,10 @@ class Store:
         """The indices of the publications that have a place, the retracted ones among them, in order of arrival."""
         return self.head + np.flatnonzero(_places(self.stamp[self.head : self.tail]) >= self.floor)
 
+    def recent(self) -> Int64s:
+        """The indices of the publications that have a place, the retracted ones among them, the most recent first."""
+        return self._timeline[self._first : self._last][::-1] - self.base
+
     def is_retracted(self, indices: Int64s) -> Bools:
         """Which of these publications were retracted."""
         retracted: Bools = self.stamp[indices] < 0
@@ -227,45 +232,36 @@ class Store:
             return
         self._reserve(n, len(rows.terms))
         index = np.arange(self.tail, self.tail + n, dtype=np.int64)
-        self.stamp[self.tail : self.tail + n] = 0
         if retracted is None:
             self.ids.add(rows.ids, index)
         else:
             self.ids.add(rows.ids.filter(pa.array(~retracted)), index[~retracted])
-            self.stamp[index[retracted]] = -RETRACTED
             gone = rows.ids.filter(pa.array(retracted)).to_pylist()
             self._retracted |= zip((index[retracted] + self.base).tolist(), gone, strict=True)
-        self._write(rows, slice(self.tail, self.tail + n))
+        in_order = self._write(rows)
+        if not in_order:
+            self._put_in_place(rows, index + self.base)
+        if retracted is not None:
+            self.stamp[index[retracted]] -= RETRACTED
+        self._n_terms += len(rows.terms)
+        self._last += n
         self.tail += n
-        self._date(rows, index + self.base)
 
-    def _write(self, rows: Arrivals, index: slice) -> None:
-        into, start, end = self.contents, self._n_terms, self._n_terms + len(rows.terms)
-        self.ts[index] = rows.ts
-        into.point[:, index] = rows.points.T
+    def _write(self, rows: Arrivals) -> bool:
+        """Write arrivals down; says whether they are in order, and so have their places in the timeline."""
         if self._to_sphere is not None:
-            into.sphere[:, index] = self._to_sphere(rows.points)
-        into.norm[index] = rows.norms
-        into.signature[index] = rows.signatures
-        into.term_start[index] = start + rows.offsets[:-1]
-        into.term_count[index] = rows.offsets[1:] - rows.offsets[:-1]
-        if end > start:
-            into.terms[start:end] = rows.terms
-            into.term_weights[start:end] = rows.weights
-        self._n_terms = end
+            self.contents.sphere[:, self.tail : self.tail + len(rows.ts)] = self._to_sphere(rows.points)
+        latest = self._ts_at(self._last - 1) if self._last > self._first else -WIDEST
+        ends = StoreEnds(self.tail, self._n_terms, self._last, self.base, self._origin, latest)
+        times = StoredTimes(self.ts, self.stamp, self._timeline)
+        return write_arrivals(ArrivalRows(*rows[1:]), ends, times, self.contents)
 
-    def _date(self, rows: Arrivals, numbers: Int64s) -> None:
+    def _put_in_place(self, rows: Arrivals, numbers: Int64s) -> None:
         """Put arrivals into the timeline; what is more recent than one of them moves on."""
-        end, n = self._last, len(numbers)
-        if is_strictly_ascending(rows.ts) and (end == self._first or self._ts_at(end - 1) < rows.ts[0]):
-            self._timeline[end : end + n] = numbers
-            places = np.full(n, end)
-        else:
-            order = by_recency(rows.ts, rows.ids)
-            numbers, places = numbers[order], self._find_places(rows.ts[order], rows.ids.take(pa.array(order)))
-            put_in_place(numbers, places, self._timeline, end, self.stamp, self.base)
-        self.stamp[numbers - self.base] += self._origin + places + np.arange(n)
-        self._last = end + n
+        order = by_recency(rows.ts, rows.ids)
+        numbers, places = numbers[order], self._find_places(rows.ts[order], rows.ids.take(pa.array(order)))
+        put_in_place(numbers, places, self._timeline, self._last, self.stamp, self.base)
+        self.stamp[numbers - self.base] += self._origin + places + np.arange(len(numbers))
 
     def retract(self, indices: Int64s) -> None:
         """Let no search find these live publications any more; their ids are theirs until `release`."""

@@ -14,7 +14,7 @@ from skyband.kernels.room import pauses
 from skyband.topk.kernels.cpm import SCORED
 from skyband.topk.kernels.score import Contents
 from skyband.topk.kernels.seek import TermSpace
-from skyband.topk.kernels.term_search import TermSearch, make_term_search
+from skyband.topk.kernels.term_bound import TermSearch, make_term_search
 from skyband.topk.kernels.term_store import (
     AXIS_BITS,
     CODES_WANTED,

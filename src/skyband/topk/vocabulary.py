@@ -44,6 +44,10 @@ class Vocabulary:
         count_up(self._n_uses, codes)
         return codes
 
+    def find(self, words: AnyIds) -> Int64s:
+        """The code of each word, -1 for one that is not in use."""
+        return self._ids.find(words)
+
     def _codes_of_many(self, words: pa.Array) -> Int64s:
         """The codes of words of which most are known, so that there is room for the others alone."""
         codes = self._ids.find(words)
@@ -67,7 +71,7 @@ class Vocabulary:
             return again
         fresh = np.arange(self._end, self._end + n - len(again))
         self._n_uses = grown(self._n_uses, self._end + n)
-        return np.concatenate([again, fresh])
+        return np.concatenate([again, fresh]) if len(again) else fresh
 
     def _pass(self, n: int) -> None:
         """So many of the next codes are given away."""

@@ -1,16 +1,19 @@
 """The index of blocks: whom a publication may reach, found through trees of subscriptions that lie close together."""
 
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from skyband.kernels.array import Floats, Int8s, Int64s
+from skyband.kernels.crew import n_shares, run
 from skyband.kernels.growth import blank, grown
 from skyband.kernels.order import order_by
 from skyband.kernels.room import DOUBLINGS, NoProgress, stops
 from skyband.kernels.slots import each_kind
-from skyband.topk.index import larger
-from skyband.topk.kernels.candidate import Candidates
+from skyband.topk.index import extended, larger
+from skyband.topk.kernels.candidate import Candidates, make_candidates
 from skyband.topk.kernels.score import Contents
 from skyband.topk.score import FORMS, Score
 from skyband.window.kernels.block_tree import (
@@ -27,6 +30,8 @@ from skyband.window.kernels.block_tree import (
 
 # A top level of so many nodes is looked at as a whole.
 AT_THE_TOP = 8
+# So few publications times blocks are not worth a thread: one takes about 2 ns.
+VISITS_A_THREAD = 200_000
 # From so many publications on it pays to sort visits by block.
 WORTH_SORTING = 4
 
@@ -59,6 +64,25 @@ class Sitters(NamedTuple):
     weights: Floats
     norms: Floats
     gates: Floats
+
+
+class Lookout:
+    """What one thread needs to find and to score visits to a tree of so many blocks and levels."""
+
+    def __init__(self, n_blocks: int, n_levels: int, dims: int) -> None:
+        room = max(4 * n_blocks, 4096)
+        self.visits = Visits(
+            np.zeros(1, np.int64),
+            np.zeros(room, np.int64),
+            np.zeros(room, np.int64),
+            np.zeros(n_blocks + FANOUT * n_levels, np.int64),
+            blank(FANOUT),
+        )
+        self.point = np.zeros(dims)
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(array.nbytes for array in self.visits)
 
 
 class KindTree:
@@ -95,19 +119,12 @@ class KindTree:
             np.array([0, *np.cumsum([0, *counts[1:-1]])], np.int64),
             np.array(counts, np.int64),
         )
-        room = max(4 * n_blocks, 4096)
-        self._visits = Visits(
-            np.zeros(1, np.int64),
-            np.zeros(room, np.int64),
-            np.zeros(room, np.int64),
-            np.zeros(n_blocks + FANOUT * len(counts), np.int64),
-            blank(FANOUT),
-        )
-        self._point = np.zeros(dims)
+        self._lookouts: list[Lookout] = []
 
     @property
     def n_bytes(self) -> int:
-        return sum(array.nbytes for group in (self.seats, self.nodes, self._visits) for array in group)
+        own = sum(array.nbytes for group in (self.seats, self.nodes) for array in group)
+        return own + sum(lookout.n_bytes for lookout in self._lookouts)
 
     @property
     def _n_seats(self) -> int:
@@ -152,18 +169,19 @@ class KindTree:
 
     def _seat(self, some: Sitters, places: Int64s) -> Int64s:
         """Seat these, close ones close together; returns pairs of slot and place."""
-        order = near_order(self._shape(some))
-        slots, centres, weights, norms, gates = some
+        if len(some.slots) > 1:
+            order = near_order(self._shape(some))
+            some = Sitters._make(field[order] for field in some)
         block, i = places // FANOUT, places % FANOUT
-        self.seats.slot[block, i] = slots[order]
-        self.seats.centre[block, :, i] = centres[order]
+        self.seats.slot[block, i] = some.slots
+        self.seats.centre[block, :, i] = some.centres
         if self.form.weighs:
-            self.seats.weight[block, :, i] = weights[order]
+            self.seats.weight[block, :, i] = some.weights
         if self.form.by_angle:
-            self.seats.norm[block, i] = norms[order]
+            self.seats.norm[block, i] = some.norms
         enclose(self.kind, self.seats, self.nodes, places)
-        self.adjust(places, gates[order])
-        return np.stack([slots[order], places], axis=1)
+        self.adjust(places, some.gates)
+        return np.array([some.slots, places]).T
 
     def adjust(self, places: Int64s, gates: Floats) -> None:
         """Gates have moved."""
@@ -175,25 +193,40 @@ class KindTree:
         self.adjust(places, np.full(len(places), -np.inf))
         self._n_used -= len(places)
 
-    def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
-        """Add the pairs that are within their gates."""
-        since, is_many = lo, hi - lo >= WORTH_SORTING
+    def route(self, contents: Contents, lo: int, hi: int, into: Candidates, threads: int = 1) -> Candidates:
+        """Add the pairs that are within their gates, each thread those of some of the publications."""
+        n_blocks, n_levels = len(self.seats.slot), len(self.nodes.n)
+        n = min(hi - lo, n_shares(threads, (hi - lo) * n_blocks, VISITS_A_THREAD))
+        self._lookouts += [Lookout(n_blocks, n_levels, self.dims) for _ in range(max(n, 1) - len(self._lookouts))]
+        if n < 2:
+            return self._look(self._lookouts[0], contents, lo, hi, into)
+        edges = [lo + (hi - lo) * i // n for i in range(n + 1)]
+        parts = run(
+            [
+                partial(self._look, lookout, contents, first, last, make_candidates(max(1, len(into.slot) // n)))
+                for lookout, (first, last) in zip(self._lookouts, pairwise(edges), strict=False)
+            ]
+        )
+        return extended(into, parts)
+
+    def _look(self, lookout: Lookout, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
+        since, is_many, visits = lo, hi - lo >= WORTH_SORTING, lookout.visits
         while since < hi:
-            self._visits.length[0] = 0
-            came = visit_all(since, hi, self.kind, self.nodes, contents, self._point, self._visits)
+            visits.length[0] = 0
+            came = visit_all(since, hi, self.kind, self.nodes, contents, lookout.point, visits)
             if came == since:
                 raise NoProgress(since)
-            into = self._score(contents, is_many, into)
+            into = self._score(lookout, contents, is_many, into)
             since = came
         return into
 
-    def _score(self, contents: Contents, is_many: bool, into: Candidates) -> Candidates:
+    def _score(self, lookout: Lookout, contents: Contents, is_many: bool, into: Candidates) -> Candidates:
         """Add the pairs that are within their gates among those to visit."""
-        visits, n = self._visits, int(self._visits.length[0])
+        visits, n = lookout.visits, int(lookout.visits.length[0])
         order = order_by(visits.block[:n]) if is_many else np.arange(n, dtype=np.int64)
 
         def score_from(done: int) -> int:
-            return score_visits(done, order, self.kind, self.seats, self.nodes, contents, visits, self._point, into)
+            return score_visits(done, order, self.kind, self.seats, contents, visits, lookout.point, into)
 
         for _ in stops(score_from, n, tries=DOUBLINGS):
             into = larger(into)
@@ -207,14 +240,17 @@ class KindTree:
         assert (place_of[seats.slot.ravel()[taken]] == taken).all()
         assert (seats.gate[seats.slot < 0] == -np.inf).all()
         for place, point in zip(taken, self._shape(self._sitting()), strict=True):
-            block, i = place // FANOUT, place % FANOUT
-            node = block
+            node = place // FANOUT
             for level in range(1, len(nodes.n)):
                 at, child = nodes.first[level] + node // FANOUT, node % FANOUT
                 assert (nodes.low[at, :, child] <= point).all()
                 assert (nodes.high[at, :, child] >= point).all()
-                assert nodes.gate[at, child] >= seats.gate[block, i]
                 node //= FANOUT
+        below = seats.gate
+        for level in range(1, len(nodes.n)):
+            above = nodes.gate[nodes.first[level] :][: -(-nodes.n[level - 1] // FANOUT)]
+            assert np.array_equal(above.ravel()[: len(below)], below.max(axis=1))
+            below = above
 
 
 class BlockIndex:
@@ -259,10 +295,10 @@ class BlockIndex:
         kinds = self._kind[slots]
         return [(tree, np.flatnonzero(kinds == kind)) for kind, tree in self._trees.items()]
 
-    def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
+    def route(self, contents: Contents, lo: int, hi: int, into: Candidates, threads: int = 1) -> Candidates:
         """Add every pair of a subscription and a publication from lo to hi that is within the gate."""
         for tree in self._trees.values():
-            into = tree.route(contents, lo, hi, into)
+            into = tree.route(contents, lo, hi, into, threads)
         return into
 
     def check(self) -> None:

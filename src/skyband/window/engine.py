@@ -132,6 +132,8 @@ class WindowEngine(Points, Banded[Subscriptions, Publications]):
         self._searched.insert(contents, store.base, lo, hi)
 
     def _together(self, slots: Int64s) -> Int64s:
+        if len(slots) == 1:
+            return slots
         questions, block, i = self._question_store.questions, slots // BLOCK, slots % BLOCK
         centres = questions.sphere if self._is_store_on_sphere else questions.centre
         return slots[order_by(self._searched.cells_of(np.ascontiguousarray(centres[block, :, i].T)))]

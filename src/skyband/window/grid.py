@@ -105,7 +105,7 @@ class GridIndex:
         for _ in stops(adjust_from, len(slots)):
             self._lists = repacked(self._lists)
 
-    def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
+    def route(self, contents: Contents, lo: int, hi: int, into: Candidates, threads: int = 1) -> Candidates:
         """Add the pairs of publications lo to hi to `into`, publication by publication; a larger one if need be."""
 
         def match_from(lo: int) -> int:

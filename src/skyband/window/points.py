@@ -7,10 +7,11 @@ import numpy as np
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.slots import BLOCK
 from skyband.kernels.sphere import unit_vectors
+from skyband.topk.kernels.score import Contents
 from skyband.topk.questions import NewQuestions
 from skyband.topk.score import by_kind
 from skyband.topk.skeleton import Continuous
-from skyband.topk.store import Arrivals
+from skyband.topk.store import Arrivals, Store
 from skyband.window.rows import Publications, Subscriptions
 
 ON_SPHERE = by_kind(lambda form: form.on_sphere)
@@ -29,6 +30,10 @@ def _norms(points: Floats) -> Floats:
     return np.sqrt(total)
 
 
+def _have_places(rows: Subscriptions) -> bool:
+    return bool(ON_SPHERE[rows.score].any())
+
+
 class Points(Continuous[Subscriptions, Publications]):
     """Rows of the window family as the kernels want them, and back."""
 
@@ -37,11 +42,19 @@ class Points(Continuous[Subscriptions, Publications]):
     publications = Publications
 
     def _questions_of(self, rows: Subscriptions) -> NewQuestions:
+        if _have_places(rows):
+            self._opened().put_on_sphere(unit_vectors)
+        return self._as_questions(rows)
+
+    def _questions_in_passing(self, rows: Subscriptions, store: Store) -> tuple[NewQuestions, Contents]:
+        contents = store.contents
+        if _have_places(rows) and not contents.sphere.shape[1]:
+            contents = contents._replace(sphere=unit_vectors(np.ascontiguousarray(contents.point[:, : store.tail].T)))
+        return self._as_questions(rows), contents
+
+    def _as_questions(self, rows: Subscriptions) -> NewQuestions:
         n = len(rows.k)
         nothing = np.zeros(0, np.int64)
-        has_places = bool(ON_SPHERE[rows.score].any())
-        if has_places:
-            self._opened().put_on_sphere(unit_vectors)
         return NewQuestions(
             kinds=rows.score,
             points=rows.points,
@@ -52,7 +65,7 @@ class Points(Continuous[Subscriptions, Publications]):
             offsets=np.zeros(n + 1, np.int64),
             terms=nothing,
             term_weights=np.zeros(0),
-            sphere=unit_vectors(rows.points) if has_places else None,
+            sphere=unit_vectors(rows.points) if _have_places(rows) else None,
         )
 
     def _arrivals(self, rows: Publications) -> Arrivals:

@@ -33,6 +33,11 @@ class RoutedPoints(RoutedSubscription):
         """As many as its own point has."""
         return len(self.centre)
 
+    @property
+    def centre_of_score(self) -> tuple[float, ...] | None:
+        """Its own point, if it scores by distance in a straight line."""
+        return self.centre if self.form is FORMS[Score.EUCLIDEAN] else None
+
     def score(self, content: Any) -> float | None:
         """The score of a point; one of another number of dimensions has none."""
         if len(content) != len(self.centre):
@@ -41,14 +46,19 @@ class RoutedPoints(RoutedSubscription):
 
     def best(self, low: Floats, high: Floats) -> float:
         """Distances and sums are bounded by the box; angles, and distances on the sphere, are not."""
+        return float(self.bests(low[None, :], high[None, :])[0])
+
+    def bests(self, low: Floats, high: Floats) -> Floats:
+        """All boxes at once."""
         form = self.form
         if form.by_angle or form.on_sphere:
-            return float("-inf") if form.ascending else float("inf")
+            return np.full(len(low), -np.inf if form.ascending else np.inf)
         # The bound of the best centre in a box for a point is that of the best point in it for a centre.
-        low, high = np.clip(low, -FAR, FAR), np.clip(high, -FAR, FAR)
+        low, high = np.clip(low, -FAR, FAR).T, np.clip(high, -FAR, FAR).T
+        centres = np.broadcast_to(np.array(self.centre)[:, None], low.shape)
         with np.errstate(over="ignore"):
-            found = form.best(low, high, np.array(self.weights), np.array(self.centre)[:, None])[0]
-        return float(-found if form.ascending else found)
+            found = form.best(low, high, np.array(self.weights), centres)
+        return -found if form.ascending else found
 
     def region(self, gate: float) -> Regions | None:
         """The shape of its score."""

@@ -140,7 +140,7 @@ class SparseIndex:
             self._settle(moved)
             self.moves += len(moved)
 
-    def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
+    def route(self, contents: Contents, lo: int, hi: int, into: Candidates, threads: int = 1) -> Candidates:
         """Find every pair of a slot and one of the publications lo to hi that passes its gate."""
 
         def match_from(done: int) -> int:

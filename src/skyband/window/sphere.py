@@ -53,10 +53,10 @@ class OnSphere:
         """Gates have moved."""
         self.index.adjust(slots, _squares(gates))
 
-    def route(self, contents: Contents, lo: int, hi: int, into: Candidates) -> Candidates:
+    def route(self, contents: Contents, lo: int, hi: int, into: Candidates, threads: int = 1) -> Candidates:
         """Add every pair of a subscription and a publication from lo to hi that is within the gate."""
         since = int(into.length[0])
-        into = self.index.route(on_sphere(contents), lo, hi, into)
+        into = self.index.route(on_sphere(contents), lo, hi, into, threads)
         measure(into, since, contents.sphere, self._centre)
         return into
 

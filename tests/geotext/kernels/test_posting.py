@@ -276,7 +276,7 @@ def test_reading_goes_on_where_it_stopped(n_pending: int) -> None:
     index = PostingIndex(0.0, 0.0, contents.diagonal)
     index.add(np.arange(150), questions, np.full(150, np.inf))
     wanted = pairs_of(index, contents, room=1 << 14)
-    batch, counts = index._batch(contents, 0, 12), np.zeros(N_COUNTS, np.int64)
+    batch, counts = index._batch(contents, 0, 12), np.zeros(2 * N_COUNTS, np.int64)
     at, of, offered = np.zeros(n_pending, np.int64), np.zeros(n_pending, np.int64), np.zeros(n_pending, np.float32)
     pending = index._pending._replace(at=at, of=of, offered=offered)
     terms, found = contents.terms[batch.places], []

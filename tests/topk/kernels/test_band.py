@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skyband.kernels.array import Int64s
 from skyband.topk.kernels.band import (
@@ -25,6 +27,7 @@ from skyband.topk.kernels.band import (
     best_retracted,
     check_band,
     class_for,
+    deal,
     depart,
     drop_last,
     ensure_room,
@@ -49,7 +52,7 @@ from skyband.topk.kernels.scan import RETRACTED
 
 BASE = 100
 LARGEST = np.iinfo(np.int64).max
-ROOMS = [4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]
+ROOMS = [4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256]
 ARRIVALS = ["in order", "late", "mostly in order"]
 
 
@@ -65,7 +68,7 @@ def make_bands(ks: list[int], signs: list[float], places: int = 4096) -> Bands:
     head[:, K], head[:, BOUND_ITEM] = ks, -1
     gauge[:, SIGN], gauge[:, BOUND] = signs, np.inf
     pool = (np.zeros(places), np.zeros(places, np.int64), np.zeros(places, np.int32))
-    return Bands(head, gauge, *pool, np.full(N_CLASSES, -1, np.int64), np.zeros(1, np.int64))
+    return Bands(head, gauge, *pool, np.full(N_CLASSES, -1, np.int64), np.array([0, places]))
 
 
 def entries(bands: Bands, slot: int) -> list[tuple[float, int]]:
@@ -370,6 +373,32 @@ def test_a_row_grows_within_what_it_may_take(n: int) -> None:
     assert bands.end[0] <= len(bands.score)
 
 
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=30), st.integers(1, 3), st.data())
+def test_free_rooms_are_dealt_evenly(given_up: list[tuple[int, int]], n: int, data: st.DataObject) -> None:
+    frees, items = np.full((3, N_CLASSES), -1, np.int64), np.zeros(len(given_up), np.int64)
+
+    def rooms(arena: int, room_class: int) -> list[int]:
+        found, room = [], int(frees[arena, room_class])
+        while room >= 0:
+            found.append(room)
+            room = int(items[room])
+        return found
+
+    for room, (arena, room_class) in enumerate(given_up):
+        items[room], frees[arena, room_class] = frees[arena, room_class], room
+    mine = data.draw(st.integers(0, n - 1))
+    had_none = [room_class for room_class in range(4) if not rooms(mine, room_class)]
+    n_got = deal(frees, items, n, mine)
+    assert n_got == sum(ROOMS[room_class] * len(rooms(mine, room_class)) for room_class in had_none)
+    for room_class in range(4):
+        dealt = [rooms(arena, room_class) for arena in range(3)]
+        wanted = [room for room, (_, its) in enumerate(given_up) if its == room_class]
+        assert sorted(room for some in dealt for room in some) == wanted
+        sizes = [len(some) for some in dealt[:n]]
+        assert max(sizes) - min(sizes) <= 1
+        assert not any(dealt[n:])
+
+
 def test_rooms_that_were_given_up_are_used_again() -> None:
     bands, departed = make_bands([1] * 3, [1.0] * 3), make_departed(1)
     recency = Recency(np.arange(20, dtype=np.int64), 0, True)
@@ -383,12 +412,12 @@ def test_rooms_that_were_given_up_are_used_again() -> None:
         assert entries(bands, slot) == [(float(item), item) for item in range(20)]
         return int(bands.end[0]) - before
 
-    assert fill(0) == 4 + 6 + 8 + 12 + 16 + 24
-    assert fill(1) == 24
+    assert fill(0) == sum(room for room in ROOMS if room <= 20)
+    assert fill(1) == 20
     free_rows(np.array([0, 1]), bands)
     check_pool(bands)
     assert bands.head[:, SIZE].tolist() == [0, 0, 0]
-    assert [fill(slot) for slot in range(3)] == [0, 0, 24]
+    assert [fill(slot) for slot in range(3)] == [0, 0, 20]
     assert entries(bands, 1) == entries(bands, 2)
 
 

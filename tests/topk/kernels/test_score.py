@@ -19,6 +19,8 @@ def _engine(score: str, random: np.random.Generator) -> ContinuousScan:  # type:
     vector = "weights" if score == "sum" else "point"
     subscriptions = [{"id": i, "k": 1, "score": score, vector: random.normal(size=DIMS).tolist()} for i in range(5)]
     subscriptions[0][vector] = [0.0] * DIMS
+    subscriptions[1][vector][1:] = [0.0, -0.0]
+    subscriptions[2][vector][0] = -0.0
     if score == "chebyshev":
         for row in subscriptions:
             row["weights"] = random.random(DIMS).tolist()
@@ -42,6 +44,7 @@ def test_points_are_scored_as_defined(score: str) -> None:
         score_run(questions, slot, contents, 0, PUBLICATIONS, np.zeros(1), run)
         assert [raw_score(kind, directed) for directed in run] == wanted
         assert [raw_score(kind, directed) for directed in tile[:, slot]] == wanted
+        assert run.tobytes() == tile[:, slot].tobytes()
 
 
 @pytest.mark.parametrize("kind", range(5))

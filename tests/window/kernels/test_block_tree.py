@@ -92,7 +92,7 @@ class Planted:
 
     def score(self, contents: Contents, since: int, order: Int64s, visits: Visits, into: Candidates) -> int:
         point = np.zeros(len(contents.point))
-        return score_visits(since, order, self.kind, self.seats, self.nodes, contents, visits, point, into)
+        return score_visits(since, order, self.kind, self.seats, contents, visits, point, into)
 
     def route(self, contents: Contents) -> Candidates:
         n = len(contents.norm)
@@ -166,7 +166,6 @@ def test_a_gate_that_equals_a_score_is_reached(kind: int, magnitude: float) -> N
             seat = int(random.integers(len(directed)))
             gates = np.full(len(directed), -np.inf)
             gates[seat] = directed[seat]
-            tree.nodes.gate[:] = -np.inf
             tree.move(gates)
             visits = tree.visits()
             tree.visit(contents, publication, publication + 1, visits)
@@ -290,33 +289,29 @@ def test_candidates_are_added_in_the_order_of_the_visits() -> None:
     assert pairs_of(into) == [(0, 7, 0.0), *found]
 
 
-def test_gates_widen_at_once_and_narrow_at_the_next_look() -> None:
+def test_gates_move_at_once_and_no_look_moves_them() -> None:
     """Two blocks below one node and one below another; gates by level are those of the children of each node."""
     places = np.array([0, 1, FANOUT, FANOUT * FANOUT])
     tree = Planted(EUCLIDEAN, places, np.zeros((4, 1)), np.zeros((4, 1)))
-    gate, far, near = tree.nodes.gate, contents_of(np.full((1, 1), 50.0)), contents_of(np.zeros((1, 1)))
+    gate, near = tree.nodes.gate, contents_of(np.zeros((1, 1)))
 
     def above() -> list[float]:
         """What the nodes have of the three blocks, and the root of the two nodes."""
         return [*gate[0, :2].tolist(), float(gate[1, 0]), *gate[2, :2].tolist()]
 
-    tree.move(np.array([1.0, 2.0, 3.0, -np.inf]))
-    assert above() == [2.0, 3.0, -np.inf, 3.0, -np.inf]
-    tree.move(np.array([9.0, 2.0, 1.0, 4.0]))
-    assert above() == [9.0, 3.0, 4.0, 9.0, 4.0]
-    assert tree.seats.gate.ravel()[places].tolist() == [9.0, 2.0, 1.0, 4.0]
-    assert tree.route(near).counts[0] == 3 * FANOUT
-    assert above() == [9.0, 1.0, 4.0, 9.0, 4.0]
-    tree.move(np.array([5.0, 0.5, -np.inf, -np.inf]))
-    assert above() == [9.0, 1.0, 4.0, 9.0, 4.0]
-    assert pairs_of(tree.route(far)) == []
-    assert above() == [9.0, 1.0, 4.0, 9.0, 4.0]
-    assert sorted(pairs_of(tree.route(near))) == [(0, 1000, 0.0), (0, 1001, 0.0)]
-    assert above() == [5.0, -np.inf, -np.inf, 9.0, 4.0]
-    again = tree.route(near)
-    assert again.counts[0] == FANOUT
-    assert above() == [5.0, -np.inf, -np.inf, 5.0, -np.inf]
-    assert tree.route(near).counts[0] == FANOUT
+    for gates, wanted in (
+        ([1.0, 2.0, 3.0, -np.inf], [2.0, 3.0, -np.inf, 3.0, -np.inf]),
+        ([9.0, 2.0, 1.0, 4.0], [9.0, 1.0, 4.0, 9.0, 4.0]),
+        ([9.0, 9.0, 1.0, 4.0], [9.0, 1.0, 4.0, 9.0, 4.0]),
+        ([5.0, 0.5, -np.inf, -np.inf], [5.0, -np.inf, -np.inf, 5.0, -np.inf]),
+        ([-np.inf, 0.5, 7.0, -np.inf], [0.5, 7.0, -np.inf, 7.0, -np.inf]),
+        ([-np.inf] * 4, [-np.inf] * 5),
+    ):
+        tree.move(np.array(gates))
+        assert above() == wanted
+        assert tree.route(near).counts[0] == FANOUT * sum(gate > -np.inf for gate in wanted[:3])
+        assert above() == wanted
+    assert tree.seats.gate.ravel()[places].tolist() == [-np.inf] * 4
 
 
 def test_gates_of_infinity() -> None:

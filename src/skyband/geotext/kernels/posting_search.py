@@ -57,6 +57,7 @@ VERIFIED = 4
 FOUND = 5
 # Kept so that loops which only ask for memory are not taken for idle ones.
 TOUCHED = 6
+# As many columns more have what was counted before a list that there may be no room for.
 N_COUNTS = 7
 
 
@@ -77,7 +78,7 @@ class MessageBatch(NamedTuple):
     `messages` are places in 32 bits and the two largest weights, `bits` the bits of their words, by message; `places`
     says where their terms are, in the order of terms, and `of` whose they are. For each of these `said` has a column:
     the place of the message, its weight for the word, for all others together, and for the one that it weighs most.
-    `offered` is scratch, as long.
+    `offered` is scratch, as long as what one thread reads.
     """
 
     messages: Float32s
@@ -351,7 +352,8 @@ def read_all(
 ) -> int:
     """Add the pairs of a batch whose first message is lo, from place `done` on; returns the place it came to.
 
-    Where there is no room it comes to the beginning of a list, and nothing of that list is added or pending.
+    Where there is no room it comes to the beginning of a list, and nothing of that list is added, pending or counted.
+    Several threads may have parts of the places, each whole lists.
     """
     sizes, places = index.lists.size, batch.places
     while done < len(places):
@@ -363,8 +365,11 @@ def read_all(
             if pending.n[0] + most > len(pending.at) and not settle(index, contents, lo, batch, pending, counts, into):
                 return done
             n_before = into.length[0]
+            for i in range(N_COUNTS):
+                counts[N_COUNTS + i] = counts[i]
             if not _read_run(index, contents, lo, batch, done, end, pending, counts, into):
-                counts[FOUND] -= into.length[0] - n_before
+                for i in range(N_COUNTS):
+                    counts[i] = counts[N_COUNTS + i]
                 into.length[0], pending.n[0] = n_before, 0
                 return done
         done = end

@@ -24,11 +24,11 @@ MEMBER = 1
 DELIVERED = 2
 MARKS = 3
 ONE_DOMINATOR = 4
-# Two classes for each power of two: 4, 6, 8, 12, 16, 24 and so on.
-N_CLASSES = 56
+# Four classes for each power of two: 4, 5, 6, 7, 8, 10, 12, 14, 16 and so on.
+N_CLASSES = 112
 # The place of a publication in the order of all is its stamp, which is less by 2**62 for one that was retracted.
 PLACE = (1 << 62) - 1
-ROOMS = np.array([(4, 6)[room_class % 2] << room_class // 2 for room_class in range(N_CLASSES)], np.int64)
+ROOMS = np.array([4 + room_class % 4 << room_class // 4 for room_class in range(N_CLASSES)], np.int64)
 
 
 # Columns of `head`.
@@ -47,7 +47,8 @@ N_GAUGE = 2
 
 class Bands(NamedTuple):
     """One row a slot, with its whole numbers in `head` and its others in `gauge`; `score`, `item` and `state` are the
-    pool. `free` heads the free rooms by class; `end[0]` is where the part of the pool begins that was never used.
+    pool. New rooms are made in an *arena*, the part of the pool that one thread has: `free` heads the rooms by class
+    that were given up, and what was never used is from `end[0]` to `end[1]`.
 
     Few arrays on purpose: a call counts references for each array that it is given.
     """
@@ -84,13 +85,15 @@ def make_departed(capacity: int) -> Departed:
 
 @inlined
 def _room_of(room_class: int) -> int:
-    return (4 if room_class % 2 == 0 else 6) << (room_class // 2)
+    return (4 + room_class % 4) << (room_class // 4)
 
 
 @kernel
 def class_for(length: int) -> int:
     """The class of the smallest room for this many entries."""
     room_class = 0
+    while _room_of(room_class + 3) < length:
+        room_class += 4
     while _room_of(room_class) < length:
         room_class += 1
     return room_class
@@ -99,7 +102,7 @@ def class_for(length: int) -> int:
 @kernel
 def most_taken(length: int) -> int:
     """How many fresh places of the pool a row may take at most until it has room for this many entries."""
-    return 4 * _room_of(class_for(length))
+    return 8 * _room_of(class_for(length))
 
 
 @kernel
@@ -120,6 +123,28 @@ def free_rows(slots: Int64s, bands: Bands) -> None:
 
 
 @kernel
+def deal(frees: Int64s, items: Int64s, n: int, arena: int) -> int:
+    """Deal the rooms that were given up to the first n arenas, evenly by class.
+
+    Returns how many places this arena has got in classes of which it had none.
+    """
+    n_got = 0
+    for room_class in range(frees.shape[1]):
+        had_none, rooms, to = frees[arena, room_class] < 0, -1, 0
+        for each in range(len(frees)):
+            while frees[each, room_class] >= 0:
+                room = frees[each, room_class]
+                frees[each, room_class], items[room], rooms = items[room], rooms, room
+        while rooms >= 0:
+            room, rooms = rooms, items[rooms]
+            items[room], frees[to, room_class] = frees[to, room_class], room
+            if had_none and to == arena:
+                n_got += _room_of(room_class)
+            to = (to + 1) % n
+    return n_got
+
+
+@kernel
 def ensure_room(bands: Bands, slot: int, length: int) -> None:
     """Move the row to where it has room for `length` entries; the pool has room for that."""
     if length <= bands.head[slot, ROOM]:
@@ -136,6 +161,20 @@ def ensure_room(bands: Bands, slot: int, length: int) -> None:
         scores[to + i], items[to + i], states[to + i] = scores[start + i], items[start + i], states[start + i]
     free_row(bands, slot)
     bands.head[slot, START], bands.head[slot, ROOM], bands.head[slot, SIZE] = to, _room_of(room_class), size
+
+
+@kernel
+def lay_out_rows(bands: Bands, rooms: Int64s, into: Bands) -> None:
+    """Copy all rows to another pool, one behind the other, each into a room of this length: of a class, or 0."""
+    heads, to = bands.head, into.end[0]
+    for slot in range(len(heads)):
+        start = heads[slot, START]
+        for i in range(heads[slot, SIZE]):
+            into.score[to + i], into.item[to + i] = bands.score[start + i], bands.item[start + i]
+            into.state[to + i] = bands.state[start + i]
+        heads[slot, START], heads[slot, ROOM] = to, rooms[slot]
+        to += rooms[slot]
+    into.end[0] = to
 
 
 @inlined

@@ -21,17 +21,24 @@ def note_due(rules: Rules, slot: int) -> None:
 
 
 @kernel
-def find_due(rules: Rules, watch: Int64s, n_recent: int, steps: Steps, due: Int64s) -> int:
+def note_all_due(slots: Int64s, rules: Rules) -> None:
+    """Lower the bounds of the blocks of these slots."""
+    for slot in slots:
+        note_due(rules, slot)
+
+
+@kernel
+def find_due(rules: Rules, watch: Int64s, n_blocks: int, n_recent: int, steps: Steps, due: Int64s) -> int:
     """Write down, in ascending order, the slots that have an entry which is over by the last step; returns how many.
 
-    Where rows are bounded by the most recent publications these are `n_recent`, and `watch` says by slot until when a
-    bound holds; elsewhere `n_recent` is less than 0.
+    There are so many blocks of slots; arrays may be longer. Where rows are bounded by the most recent publications,
+    these are `n_recent`, and `watch` says by slot until when a bound holds; elsewhere `n_recent` is less than 0.
     """
     oldest, window_kinds, window_sizes, dues = rules.oldest, rules.window_kind, rules.window_size, rules.due
     now, stamps_end = steps.now[-1], steps.stamps_end[-1]
     recent, first_recent = n_recent >= 0, stamps_end - n_recent
     n = 0
-    for block in range(len(dues)):
+    for block in range(n_blocks):
         if not recent and dues[block, 0] > now and dues[block, 1] >= stamps_end:
             continue
         next_time, next_stamp = LARGEST, LARGEST

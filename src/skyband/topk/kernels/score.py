@@ -128,6 +128,12 @@ def has_lengths(kind: int) -> bool:
 
 
 @inlined
+def adds_products(kind: int) -> bool:
+    """Whether a dimension adds the product of two numbers, so that one in which a subscription has 0 adds nothing."""
+    return kind in (SUM, COSINE)
+
+
+@inlined
 def has_corner(kind: int) -> bool:
     """Whether the best score lies in a corner of space and not at a centre, so that boxes without sides bound nothing.
 
@@ -503,6 +509,9 @@ def score_run(
         directed[p] = 0.0
     for j in range(contents.point.shape[0]):
         c, point = questions.centre[block, j, i], contents.point[j, lo:hi]
+        if c == 0.0 and adds_products(kind):
+            # A product with zero changes no bit of a sum that began at 0.0, which is never -0.0.
+            continue
         if kind == EUCLIDEAN:
             for p in range(hi - lo):
                 difference = point[p] - c

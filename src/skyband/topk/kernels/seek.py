@@ -9,7 +9,8 @@ from skyband.topk.kernels.cell_store import CellPool
 from skyband.topk.kernels.cpm import Frontier, StoreQuery, search
 from skyband.topk.kernels.scan import Published
 from skyband.topk.kernels.score import Questions
-from skyband.topk.kernels.term_search import TermSearch, search_terms
+from skyband.topk.kernels.term_bound import TermSearch
+from skyband.topk.kernels.term_search import search_terms
 from skyband.topk.kernels.term_store import TermTrees
 
 

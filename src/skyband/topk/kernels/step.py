@@ -3,7 +3,8 @@
 Rows are independent of each other, so a call takes one touched slot through all steps before it turns to the next. An
 index has found the candidates with the gates as they were before the call. Where a gate opens on the way, the rest of
 the call's publications is scored for that slot alone. Nothing is allocated: a call that has no room for the next slot
-returns how far it came and is called again.
+returns how far it came and is called again. Several threads may take disjoint parts of the slots, each with a working
+space, changes and an arena of the pool of its own, where no block of slots is in two parts.
 
 What happens in every step is inlined: a call that hands on groups of arrays writes each of them to the stack, which
 takes longer than most of these parts. Whatever is rare is called.
@@ -46,13 +47,16 @@ from skyband.topk.kernels.score import Questions, direction, gate_of, has_cells,
 from skyband.topk.kernels.waiting import (
     LONG,
     Call,
+    Progress,
     RowView,
     Waiting,
     arrive_step,
     copy_found,
     leave_step,
     next_step,
+    pause,
     rescan,
+    resume_waiting,
     row_of,
 )
 from skyband.topk.kernels.workspace import (
@@ -198,14 +202,15 @@ def _report(
     turn: int,
     step: int,
     recency: Recency,
-    departed: Departed,
-    deliveries: DeliverySet,
+    workspace: Workspace,
     told: FoundChanges,
 ) -> None:
     """Report how the first k entries have changed by this step."""
-    n_enters = settle_row(bands, slot, step, recency, departed, told)
-    if deliveries.used[0] > 0:
-        _recall(told, n_enters, deliveries, turn)
+    n_enters = settle_row(bands, slot, step, recency, workspace.departed, told)
+    if workspace.deliveries.used[0] > 0:
+        _recall(told, n_enters, workspace.deliveries, turn)
+    if workspace.known.used[0] > 0:
+        _recall(told, n_enters, workspace.known, turn)
 
 
 @inlined
@@ -271,7 +276,7 @@ def _has_room(
     """
     n += bands.head[slot, SIZE]
     wanted[PLACES], wanted[PAIRS], wanted[CHANGES] = most_taken(n), n, n_told
-    fits = bands.end[0] + wanted[PLACES] <= len(bands.score) and told.length[0] + n_told <= len(told.step)
+    fits = bands.end[0] + wanted[PLACES] <= bands.end[1] and told.length[0] + n_told <= len(told.step)
     return fits and has_room(deliveries, n)
 
 
@@ -300,7 +305,7 @@ def _take_step(call: Call, row: RowView, waiting: Waiting, step: int) -> Waiting
         changed = True
     if changed or departed.length[0] > 0:
         recency = Recency(live.stamp, live.base, False)
-        _report(bands, slot, row.turn, steps.offset + step, recency, departed, deliveries, call.told)
+        _report(bands, slot, row.turn, steps.offset + step, recency, workspace, call.told)
     if bands.head[slot, SIZE] > row.longest:
         _shorten(bands, row, subscribers.settings, departed, deliveries)
     if row.chance:
@@ -320,16 +325,17 @@ def _note_gate(row: RowView, gates: Floats, moved: Int64s, n_moved: Int64s) -> N
 
 
 @kernel
-def step(since: Int64s, touched: Grouped, call: Call) -> bool:
-    """Take the touched slots from `since[0]` on (that one from step `since[1]` on) through the steps.
+def step(progress: Progress, touched: Grouped, call: Call) -> bool:
+    """Take the touched slots through the steps, from where `progress` says on.
 
     Of a slot's candidates, those that leave the shared buffer come last, and index p is written as -1 - p.
-    Returns False, with `since` set to where to go on, when something has no room; `workspace.wanted` says how much.
+    Returns False, with `progress` at where to go on, when something has no room; `workspace.wanted` says how much.
     """
     subscribers, steps, workspace, told = call.subscribers, call.steps, call.workspace, call.told
     slots, n_steps, deliveries, wanted = touched.slots, len(steps.end), workspace.deliveries, workspace.wanted
     live, leaving, publications = call.published.live, call.leaving, workspace.publication
     most = len(leaving.indices) + steps.end[-1] - steps.first
+    since, gates = progress.at, subscribers.rules.gate
     for i in range(since[0], len(slots)):
         slot, at = slots[i], since[1]
         if i % AHEAD == 0 or i == since[0]:
@@ -337,18 +343,19 @@ def step(since: Int64s, touched: Grouped, call: Call) -> bool:
         since[0] = i
         if not _may_begin(subscribers, slot, most, deliveries, told, wanted):
             return False
-        row = row_of(subscribers, slot)
-        waiting = rescan(call, row, at - 1) if at > 0 else copy_found(touched, i, row, publications, workspace.directed)
+        row = row_of(subscribers, slot, progress.gates[1] if at > 0 else gates[slot])
+        waiting = resume_waiting(progress) if at > 0 else copy_found(touched, i, row, publications, workspace.directed)
         at = next_step(row, waiting, at, subscribers, live, steps, leaving, publications)
         while at < n_steps and told.length[0] + 2 * row.k <= len(told.step):
             waiting = _take_step(call, row, waiting, at)
             at = next_step(row, waiting, at + 1, subscribers, live, steps, leaving, publications)
-        _note_gate(row, subscribers.rules.gate, workspace.moved, workspace.n_moved)
         note_due(subscribers.rules, slot)
-        since[1] = at if at < n_steps else 0
         if at < n_steps:
+            pause(progress, waiting, row, at)
             _may_begin(subscribers, slot, most, deliveries, told, wanted)
             return False
+        since[1] = 0
+        _note_gate(row, gates, workspace.moved, workspace.n_moved)
     since[0] = len(slots)
     return True
 
@@ -389,7 +396,8 @@ def answer(
 ) -> int:
     """The answers of slots that are new, ask for another k or are searched anew, from `slots[done]` on (see `step`).
 
-    What has one of the `marks` was delivered before. Returns how many of them are done.
+    What has one of the `marks` was delivered before. Slots are in any order, so that a block may be in the parts of two
+    threads: when entries are over is noted afterwards. Returns how many slots are done.
     """
     questions, rules, bands, settings, turns = subscribers
     live, deliveries = published.live, workspace.deliveries
@@ -402,9 +410,8 @@ def answer(
             return i
         _withdraw(subscribers, live, slot, last_step, steps, marks, workspace)
         refill(subscribers, published, slot, last_step, steps, workspace)
-        _report(bands, slot, turns[slot], steps.offset, recency, workspace.departed, deliveries, told)
+        _report(bands, slot, turns[slot], steps.offset, recency, workspace, told)
         rules.gate[slot] = _gate(bands, slot, settings.keeps, questions.kinds[slot // BLOCK], rules.limit[slot])
-        note_due(rules, slot)
     return len(slots)
 
 
@@ -471,7 +478,7 @@ def mend(
         gate = rules.gate[slot]
         if _take_out(subscribers, slot, best, live, workspace.departed):
             refill(subscribers, published, slot, 0, steps, workspace)
-        _report(bands, slot, turns[slot], steps.offset, recency, workspace.departed, deliveries, told)
+        _report(bands, slot, turns[slot], steps.offset, recency, workspace, told)
         rules.gate[slot] = _gate(bands, slot, settings.keeps, questions.kinds[slot // BLOCK], rules.limit[slot])
         if rules.gate[slot] != gate:
             workspace.moved[workspace.n_moved[0]] = slot

@@ -92,9 +92,41 @@ def _longest(settings: RowSettings, k: int, depth: int, window_kind: int) -> int
     return k if window_kind == UNBOUNDED else depth + k
 
 
+class Progress(NamedTuple):
+    """How far a call of `step` has come, for one that had no room to be called again.
+
+    `at` has the place among the slots and the step to go on with. Above step 0 a row is half through: then there follow
+    its candidates that wait, as in `Waiting`, and `gates` has the gate up to which they are complete and the one that
+    the index has. So it does not matter for what a row costs whether it was interrupted.
+    """
+
+    at: Int64s
+    gates: Floats
+
+
+def make_progress() -> Progress:
+    """Nothing done yet."""
+    return Progress(np.zeros(6, np.int64), np.zeros(2))
+
+
 @inlined
-def row_of(subscribers: BandSubscribers, slot: int) -> RowView:
-    """What there is to know of the row of a slot."""
+def pause(progress: Progress, waiting: Waiting, row: RowView, step: int) -> None:
+    """Write down what is needed to go on with a row from this step on."""
+    at, gates = progress
+    at[1], at[2], at[3], at[4], at[5] = step, waiting.arrival, waiting.arrivals_end, waiting.leaver, waiting.end
+    gates[0], gates[1] = waiting.gate, row.known_gate
+
+
+@inlined
+def resume_waiting(progress: Progress) -> Waiting:
+    """The candidates that waited when a row was interrupted; the working space still has them."""
+    at, gates = progress
+    return Waiting(at[2], at[3], at[4], at[5], gates[0])
+
+
+@inlined
+def row_of(subscribers: BandSubscribers, slot: int, known_gate: float) -> RowView:
+    """What there is to know of the row of a slot, of which the index has this gate."""
     questions, rules, bands, settings, turns = subscribers
     k, sign, depth = bands.head[slot, K], bands.gauge[slot, SIGN], settings.depth[slot]
     capacity = capacity_of(settings.keeps, sign, depth)
@@ -110,7 +142,7 @@ def row_of(subscribers: BandSubscribers, slot: int) -> RowView:
         settings.bounded_by == RECENT and sign != 0.0,
         settings.bounded_by == CHANCE and sign != 0.0,
         _longest(settings, k, depth, rules.window_kind[slot]) if sign != 0.0 and capacity == 0 else LARGEST,
-        rules.gate[slot],
+        known_gate,
     )
 
 

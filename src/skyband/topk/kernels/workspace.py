@@ -105,7 +105,8 @@ class Cells(NamedTuple):
 class Workspace(NamedTuple):
     """Working space: weights by term, scores of everything stored, the candidates of a slot, a heap, who departed.
 
-    What is stored is searched in `space`. `moved` lists the slots whose gate has moved, `n_moved[0]` of
+    Deliveries are remembered in `deliveries`; those that are `known` from before are only looked at, so that threads
+    may share them. What is stored is searched in `space`. `moved` lists the slots whose gate has moved, `n_moved[0]` of
     them; `counts` adds up what calls cost.
     `wanted` says how much room is needed to go on, by the names above, where a kernel stopped for want of it.
     """
@@ -117,6 +118,7 @@ class Workspace(NamedTuple):
     heap: Heap
     departed: Departed
     deliveries: DeliverySet
+    known: DeliverySet
     space: CellSpace | TermSpace
     cells: Cells
     moved: Int64s

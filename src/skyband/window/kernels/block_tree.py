@@ -3,13 +3,14 @@
 Whom may a publication reach? A block holds 64 subscriptions of one kind, dimension by dimension, so that 64 scores are
 one short loop over contiguous numbers. A node holds 64 children, each with the box that its centres lie in and the
 widest gate among them: the best score that any point of the box could give is held against that gate, and most
-subtrees fall away unseen. Gates move both ways at the cost of one write: a wider one is written into the nodes above
-as far as it matters, a narrower one is noticed when the block is looked at the next time.
+subtrees fall away unseen. Gates move both ways at the cost of one write: what a node says of a child changes only where
+the widest gate below it has become wider or narrower. Whoever looks writes nothing, so that several threads may look at
+a time.
 
 Levels are counted from the blocks up: child j of node i at level l + 1 is node `64 * i + j` at level l. Boxes are not
 kept apart by position in memory: `first[l]` is where the nodes of level l begin, and the blocks are level 0.
 Invariants: a seat in use has the slot that sits there, and `seat[slot]` points back; an empty seat has gate -inf; the
-box and the gate of a child hold those of everything below it.
+box of a child holds those of everything below it, and its gate is the widest of theirs.
 
 Scores and bounds are those of `skyband.topk.kernels.score`.
 """
@@ -70,13 +71,6 @@ def _widest(gate: Floats) -> float:
     return widest
 
 
-@inlined
-def _set_gate_above(nodes: BlockNodes, level: int, node: int, gate: float) -> None:
-    """Write the widest gate of a node of this level into its parent."""
-    if level + 1 < len(nodes.n):
-        nodes.gate[nodes.first[level + 1] + node // FANOUT, node % FANOUT] = gate
-
-
 @kernel
 def visit(kind: int, nodes: BlockNodes, contents: Contents, publication: int, point: Floats, visits: Visits) -> None:
     """Write down the blocks that this publication may matter to; there is room for all."""
@@ -93,7 +87,6 @@ def visit(kind: int, nodes: BlockNodes, contents: Contents, publication: int, po
         at = nodes.first[level] + node
         gate = nodes.gate[at]
         bound_boxes(kind, FANOUT, nodes.low[at], nodes.high[at], nodes.weight[at], point, norm, bound)
-        _set_gate_above(nodes, level, node, _widest(gate))
         for i in range(FANOUT):
             if bound[i] <= gate[i] and gate[i] > -np.inf:
                 child = node * FANOUT + i
@@ -126,7 +119,6 @@ def score_visits(
     order: Int64s,
     kind: int,
     seats: Seats,
-    nodes: BlockNodes,
     contents: Contents,
     visits: Visits,
     point: Floats,
@@ -138,7 +130,7 @@ def score_visits(
     """
     directed, slots, gates, centres = visits.bound, seats.slot, seats.gate, seats.centre
     to_slot, to_publication, to_directed = into.slot, into.publication, into.directed
-    n_found, before = into.length[0], -1
+    n_found = into.length[0]
     for at in range(since, len(order)):
         if n_found + FANOUT > len(to_slot):
             into.length[0] = n_found
@@ -152,9 +144,6 @@ def score_visits(
         weight = seats.weight[block] if has_weights(kind) else centre
         lengths = seats.norm[block] if has_lengths(kind) else gate
         score_seats(kind, FANOUT, centre, weight, lengths, point, norm, directed)
-        if block != before:
-            _set_gate_above(nodes, 0, block, _widest(gate))
-            before = block
         for i in range(FANOUT):
             if directed[i] <= gate[i]:
                 to_slot[n_found], to_publication[n_found], to_directed[n_found] = slot[i], publication, directed[i]
@@ -176,13 +165,31 @@ def _widen(nodes: BlockNodes, block: int, gate: float) -> None:
         node //= FANOUT
 
 
+@inlined
+def _narrow(seats: Seats, nodes: BlockNodes, block: int, before: float) -> None:
+    """Let the nodes above a block know that a gate of it is not this wide any more, as far up as it was the widest."""
+    node = block
+    for level in range(1, len(nodes.n)):
+        at, i = nodes.first[level] + node // FANOUT, node % FANOUT
+        if nodes.gate[at, i] > before:
+            return
+        widest = _widest(seats.gate[block]) if level == 1 else _widest(nodes.gate[nodes.first[level - 1] + node])
+        if widest == before:
+            return
+        nodes.gate[at, i] = widest
+        node //= FANOUT
+
+
 @kernel
 def move_gates(seats: Seats, nodes: BlockNodes, places: Int64s, gates: Floats) -> None:
     """Gates move, either way."""
     for i in range(len(places)):
         block, seat = places[i] // FANOUT, places[i] % FANOUT
-        seats.gate[block, seat] = gates[i]
-        _widen(nodes, block, gates[i])
+        before, seats.gate[block, seat] = seats.gate[block, seat], gates[i]
+        if gates[i] > before:
+            _widen(nodes, block, gates[i])
+        elif gates[i] < before:
+            _narrow(seats, nodes, block, before)
 
 
 @kernel
