@@ -388,3 +388,29 @@ def test_several_tiers_come_and_go() -> None:
 def test_tiers_look_at_few() -> None:
     tiers, threshold = many(8000, 4, seed=9)
     assert accesses(tiers, 5)[1] < accesses(threshold, 5)[1] / 4
+
+
+@pytest.mark.parametrize("access", ["threshold", "total", "tiers", "descent"])
+def test_a_search_is_made_anew_when_anything_of_it_has_changed(access: str) -> None:
+    """Rows come and go between events, one at a time, so that merges begin, go on and end between them."""
+    random = np.random.default_rng(5)
+    engines: list[Any] = [
+        skyband.open("ranked", "scan", k=3),
+        skyband.open("ranked", "scored", k=3, access=access, delta=4),
+    ]
+    for i in range(300):
+        lo = random.integers(0, 9, 2).astype(float)
+        row = {"id": i, "lo": lo.tolist(), "hi": (lo + random.integers(0, 5, 2)).tolist(), "weights": [1.0, 2.0]}
+        event = {"id": i, "ts": i, "point": random.integers(0, 12, 2).astype(float).tolist()}
+        if i % 3 == 0:
+            event["k"] = int(random.integers(1, 6))
+        wide = event | {"upper": [x + 2.0 for x in event["point"]]}
+        answers = []
+        for engine in engines:
+            engine.subscribe(row)
+            if i % 5 == 4:
+                engine.unsubscribe(i - 3)
+            if i % 11 == 10:
+                engine.update({"id": i - 1, "budget": 2})
+            answers.append([engine.publish(each).rows for each in (event, wide, event)])
+        assert answers[0] == answers[1]

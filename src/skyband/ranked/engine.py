@@ -2,24 +2,26 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.contract.checked import Given
-from skyband.contract.engine import Engine
+from skyband.contract.engine import Answer, Engine
 from skyband.contract.family import Parse, ReadFew
-from skyband.contract.intake import Ids
+from skyband.contract.intake import Ids, PythonRows, answer_to_rows
 from skyband.kernels.array import Int32s, Int64s
 from skyband.kernels.id_list import AnyIds
 from skyband.kernels.idmap import IdMap
 from skyband.kernels.ragged import owners_of, ranks_of
+from skyband.ranked.kernels.fitting import make_rule
 from skyband.ranked.kernels.interval_scan import BestSlots
 from skyband.ranked.revision import emphasised, revised
 from skyband.ranked.rows import UNLIMITED, Publications, Subscriptions, parse_updates
-from skyband.table import LARGEST_K, Parsed, Settings, Source, match_schema, shorten
+from skyband.ranked.standings import Standings
+from skyband.table import LARGEST_K, Parsed, Settings, match_schema, shorten
 from skyband.table.answer_rows import AnswerRows, AnswerShape, Numbers, Owned, answer_shape
 from skyband.table.argument import check_choice, check_integer, is_number
 from skyband.table.settings import MOST_DIMS
@@ -88,8 +90,14 @@ class RankedEngine(Engine[Subscriptions, Publications]):
             )
         self.settings = self.settings._replace(dims=dims)
 
-    def update(self, subscriptions: Source) -> pa.Table:
-        """Let subscriptions ask for something else from now on; answers with an empty table.
+    @overload
+    def update(self, subscriptions: PythonRows) -> AnswerRows: ...
+
+    @overload
+    def update(self, subscriptions: Given) -> pa.Table: ...
+
+    def update(self, subscriptions: Given) -> Answer:
+        """Let subscriptions ask for something else from now on; answers with no rows.
 
         What a row gives, of `lo` with `hi`, `weights` and `budget`, replaces what is registered; what is null stays.
         """
@@ -97,7 +105,7 @@ class RankedEngine(Engine[Subscriptions, Publications]):
         rows = self._admit(parsed, "subscriptions", ~self._registered(parsed.rows.ids), "is not registered")
         if len(rows.ids):
             self._replace(revised(self._asked(rows.ids), rows, self.emphasis))
-        return self._no_matches().table()
+        return answer_to_rows(subscriptions, self._no_matches())
 
     def budgets(self, ids: Ids | None = None) -> pa.Table:
         """How often these subscriptions may still be answered with, null for ever; without ids all, by id."""
@@ -109,6 +117,18 @@ class RankedEngine(Engine[Subscriptions, Publications]):
     @abstractmethod
     def _asked(self, ids: pa.Array | None) -> Subscriptions:
         """What these subscriptions, or all, ask for now, with what is left of their budgets."""
+
+    @property
+    def _search_name(self) -> str:
+        """How it finds the best subscriptions; empty where it looks at all of them."""
+        return ""
+
+    def _question_rows(self, ids: pa.Array) -> Subscriptions:
+        return self._asked(ids)
+
+    def _evidence(self, asked: Subscriptions) -> Standings:
+        rule = make_rule(self.fit, self.interval, self.combination, self.matching)
+        return Standings.of(asked, self._asked(None), rule, self.now, self.k, self.name, self._search_name)
 
     def _replace(self, rows: Subscriptions) -> None:
         """Let registered subscriptions ask for this."""

@@ -45,7 +45,7 @@ class IntervalStore(ABC):
 
     @abstractmethod
     def search(self, events: Events, n_slots: int, standing: Standing, found: BestSlots) -> None:
-        """The best slots for each event."""
+        """The best slots for each event; without budgets, threads may search for some events each."""
 
     @property
     @abstractmethod

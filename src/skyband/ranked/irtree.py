@@ -5,7 +5,7 @@ import numpy as np
 from skyband.kernels.array import Int32s, Int64s
 from skyband.kernels.growth import resized, resized_all
 from skyband.kernels.room import stops
-from skyband.kernels.simd import BLOCK_ENDS, images
+from skyband.kernels.simd import BLOCK_ENDS
 from skyband.ranked.kernels.irblock import RESERVE
 from skyband.ranked.kernels.irbuild import clear_all, n_nodes_at_most, n_units_at_most, plant_all
 from skyband.ranked.kernels.ircheck import check_tree
@@ -27,8 +27,8 @@ from skyband.ranked.kernels.irtree import (
     IrBlocks,
     IrTree,
 )
-from skyband.ranked.kernels.irupdate import insert_parts, remove_parts
-from skyband.ranked.kernels.parts import HI, KEY, LO, OWNER, Parts, rounded_down, rounded_up
+from skyband.ranked.kernels.irupdate import find_ends, insert_parts, remove_parts
+from skyband.ranked.kernels.parts import KEY, OWNER, Parts
 
 # Intervals that can be made anew without more room: most of what is made anew is single buckets.
 DESK = 256
@@ -169,8 +169,9 @@ def _make_tree(n_dims: int, n_units: int, n_nodes: int) -> IrTree:
 
 def _ends(parts: Parts, ids: Int32s) -> Int32s:
     """The ends of parts in 32 bits, low ones and high ones; an interval with nothing in it is taken for a point."""
-    low, high = images(rounded_down(parts.fact[ids, LO])), images(rounded_up(parts.fact[ids, HI]))
-    return np.stack([low, np.maximum(low, high)])
+    ends = np.empty((2, len(ids)), np.int32)
+    find_ends(parts.fact, ids, ends)
+    return ends
 
 
 def _order(parts: Parts, ids: Int32s) -> Int64s:

@@ -66,6 +66,8 @@ class LayeredIndex:
         self.n_dims = n_dims
         self.size = np.zeros(n_dims, np.int64)
         self.n_merges = 0
+        # How often arrays that a view names may have been replaced.
+        self.n_changes = 0
         self._delta = delta
         self._pool = pool
         self._static = {LARGE: _nothing(kind, n_dims), SMALL: _nothing(kind, n_dims)}
@@ -94,6 +96,7 @@ class LayeredIndex:
 
     def add(self, parts: Parts, ids: Int64s) -> None:
         """Index these parts."""
+        self.n_changes += 1
         np.add.at(self.size, self._pool.dim[ids], 1)
         at_once = self.kind != "ir" and len(ids) >= max(self._delta, self.n)
         self._pool.layer[ids] = YOUNG
@@ -107,6 +110,7 @@ class LayeredIndex:
 
     def remove(self, parts: Parts, owners: Int64s) -> None:
         """Take the parts of these owners out of the index, and their rows back as soon as nothing names them."""
+        self.n_changes += 1
         pool = self._pool
         rows, sizes = pool.rows_of(owners), pool.n_owned[owners].astype(np.int64)
         layer = pool.layer[rows]
@@ -169,6 +173,7 @@ class LayeredIndex:
         for _ in range(n):
             if self._merge is None:
                 return
+            self.n_changes += 1
             try:
                 next(self._merge.steps)
             except StopIteration as end:
@@ -227,6 +232,7 @@ class LayeredIndex:
             ids = np.flatnonzero(pool.layer[: pool.n_rows] == layer).astype(np.int32)
             by_key = finished(PackedForest.packed(parts, finished(score_order(parts, ids, self.n_dims))))
             self._static[layer] = forest._replace(by_key=by_key)
+            self.n_changes += 1
             return by_key
         return forest.by_key
 

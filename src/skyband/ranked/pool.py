@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skyband.kernels.array import Floats, Int32s, Int64s
+from skyband.kernels.extreme import largest
 from skyband.kernels.growth import BY_A_QUARTER, grown
 from skyband.kernels.ragged import offsets_of, places_of
 from skyband.ranked.kernels.parts import HI, KEY, LO, OWNER
@@ -54,7 +55,9 @@ class OwnerPool:
 
     def put(self, owners: Int64s, rows: PoolRows) -> Int64s:
         """Give owners their rows; answers with the places of the rows."""
-        self._make_room(int(owners.max(initial=-1)) + 1)
+        n_owners = largest(owners) + 1 if len(owners) else 0
+        if n_owners > len(self.alive):
+            self._make_room(n_owners)
         first = self._take(rows.n_rows)
         places = places_of(first, rows.n_rows)
         self.fact[places, LO], self.fact[places, HI] = rows.lo, rows.hi
@@ -73,6 +76,22 @@ class OwnerPool:
             setattr(self, name, grown(getattr(self, name), n_owners, share=BY_A_QUARTER))
 
     def _take(self, sizes: Int64s) -> Int64s:
+        """The first rows of so many each, of those that are free or behind all others."""
+        first = self._take_one(int(sizes[0])) if len(sizes) == 1 else self._take_many(sizes)
+        if self.n_rows > len(self.dim):
+            for name in ("fact", "dim", "weight", "layer"):
+                setattr(self, name, grown(getattr(self, name), self.n_rows, share=BY_A_QUARTER))
+        return first
+
+    def _take_one(self, size: int) -> Int64s:
+        free = self._free.get(size)
+        if free is not None and len(free):
+            self._free[size] = free[:-1]
+            return free[-1:]
+        self.n_rows += size
+        return np.array([self.n_rows - size])
+
+    def _take_many(self, sizes: Int64s) -> Int64s:
         first = np.full(len(sizes), -1, np.int64)
         for size in np.unique(sizes).tolist():
             free = self._free.get(size)
@@ -83,8 +102,6 @@ class OwnerPool:
         new = np.flatnonzero(first < 0)
         offsets = self.n_rows + offsets_of(sizes[new])
         first[new], self.n_rows = offsets[:-1], int(offsets[-1])
-        for name in ("fact", "dim", "weight", "layer"):
-            setattr(self, name, grown(getattr(self, name), self.n_rows, share=BY_A_QUARTER))
         return first
 
     def rows_of(self, owners: Int64s) -> Int64s:

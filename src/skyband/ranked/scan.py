@@ -1,5 +1,7 @@
 """Scan for the ranked family: every event held against every subscription's intervals."""
 
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,7 @@ import pyarrow as pa
 from skyband.contract import pack, register, unpack
 from skyband.contract.engine import Answer
 from skyband.kernels.array import Bools, Int64s
+from skyband.kernels.crew import n_shares, run
 from skyband.kernels.growth import grown_all
 from skyband.kernels.id_list import AnyIds
 from skyband.kernels.id_order import labels
@@ -16,8 +19,11 @@ from skyband.kernels.slots import Slots
 from skyband.ranked.engine import RankedEngine
 from skyband.ranked.interval_store import IntervalStore, asking
 from skyband.ranked.kernels.fitting import make_rule
-from skyband.ranked.kernels.interval_scan import NEVER, Events, Standing, check_standing, make_found
+from skyband.ranked.kernels.interval_scan import NEVER, BestSlots, Events, Standing, check_standing, make_found
 from skyband.ranked.rows import Publications, Subscriptions
+
+# Fewer comparisons of an event with a subscription are not worth a thread; one takes 5 to 10 ns.
+SCORES_A_THREAD = 100_000
 
 
 @register
@@ -94,9 +100,19 @@ class RankedScan(RankedEngine):
         self._label()
         ks = np.minimum(self._ks(rows), self.n_subscriptions)
         found = make_found(ks)
-        self._asking.search(Events(rows.points, rows.upper, ks), self._slots.n_slots, self._standing, found)
+        self._search(self._asking, Events(rows.points, rows.upper, ks), found)
         self._counters["compared"] += n * self.n_subscriptions
         return self._answered(rows.ids, found, self._ids)
+
+    def _search(self, asking: IntervalStore, events: Events, found: BestSlots) -> None:
+        """Find the best slots, in several threads; budgets are used up in the order of the events, in one."""
+        n, n_slots = len(events.k), self._slots.n_slots
+        threads = n_shares(self.threads, n * n_slots, SCORES_A_THREAD)
+        if threads > 1 and (self._standing.budget >= 0).any():
+            threads = 1
+        edges = [n * i // min(threads, n) for i in range(min(threads, n) + 1)]
+        parts = [_taken(slice(lo, hi), events, found) for lo, hi in pairwise(edges)]
+        run([partial(asking.search, some, n_slots, self._standing, into) for some, into in parts])
 
     def _label(self) -> None:
         if not self._labelled:
@@ -122,3 +138,9 @@ class RankedScan(RankedEngine):
         self._slots.check()
         self._ids.check()
         check_standing(self._standing, self._slots.used)
+
+
+def _taken(part: slice, events: Events, found: BestSlots) -> tuple[Events, BestSlots]:
+    """Some of the events, and where to write what they find."""
+    its_events = Events(events.low[part], events.high[part], events.k[part])
+    return its_events, found._replace(start=found.start[part], length=found.length[part])

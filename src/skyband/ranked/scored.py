@@ -96,7 +96,12 @@ class ScoredEngine(RankedEngine):
 
     def memory(self) -> dict[str, int]:
         matcher = self._matcher
-        return {"index": matcher.index_bytes, "subscriptions": matcher.n_bytes, "ids": self._lexicon.n_bytes}
+        return {
+            "index": matcher.index_bytes,
+            "subscriptions": matcher.n_bytes,
+            "ids": self._lexicon.n_bytes,
+            "threads": matcher.thread_bytes,
+        }
 
     def merge(self) -> None:
         """Take all changes into the index at once, as one would before a rush of events."""
@@ -131,8 +136,8 @@ class ScoredEngine(RankedEngine):
             return self._no_matches()
         self._matcher.layers.step(1 + len(rows.ids) // EVENTS_A_SLICE)
         ks = np.minimum(self._ks(rows), self.n_subscriptions)
-        pieces = _pieces(ks)
-        if len(pieces) == 1:
+        pieces = _pieces(ks) if len(ks) > 1 else []
+        if len(pieces) <= 1:
             return self._match(Events(rows.points, rows.upper, ks), rows.ids)
         events = [Events(rows.points[piece], rows.upper[piece], ks[piece]) for piece in pieces]
         ids = arrow_ids(rows.ids)
@@ -140,7 +145,11 @@ class ScoredEngine(RankedEngine):
         return pa.concat_tables(parts)
 
     def _match(self, events: Events, ids: AnyIds) -> AnswerRows:
-        return self._answered(ids, self._matcher.match(events), self._lexicon.ids)
+        return self._answered(ids, self._matcher.match(events, threads=self.threads), self._lexicon.ids)
+
+    @property
+    def _search_name(self) -> str:
+        return self._matcher.access
 
     def _asked(self, ids: pa.Array | None) -> Subscriptions:
         owners = np.flatnonzero(self._matcher.pool.alive) if ids is None else self._lexicon.ids.find(ids)

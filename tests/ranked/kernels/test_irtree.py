@@ -8,6 +8,7 @@ from skyband.kernels.simd import images
 from skyband.ranked.irtree import IrForest
 from skyband.ranked.kernels.ircheck import check_tree
 from skyband.ranked.kernels.irtree import DEPTH, TALLEST, next_ir, open_ir
+from skyband.ranked.kernels.irupdate import find_ends
 from skyband.ranked.kernels.parts import CRAMPED, END, HI, KEY, LO, OWNER, Parts, rounded_down, rounded_up
 
 KINDS = ["uniform", "short", "nested", "disjoint", "equal", "points", "few", "open", "huge", "sorted"]
@@ -219,3 +220,17 @@ def test_many_small_dimensions_are_not_made_anew_all_the_time(monkeypatch: pytes
         forest.remove(parts, numbered(n)[part : part + 1])
         forest.insert(parts, numbered(n)[part : part + 1])
     compare(forest, parts, numbered(n), np.random.default_rng(17), 2)
+
+
+def test_ends_are_those_that_numpy_rounds() -> None:
+    """Numbers of 32 bits, those between them, and beyond all of them."""
+    random = np.random.default_rng(3)
+    plain = np.concatenate([random.normal(size=50), random.normal(size=50) * 1e39, [0.0, -0.0, np.inf, -np.inf, 1e-50]])
+    near = plain[:50].astype(np.float32).astype(np.float64)
+    numbers = np.concatenate([plain, near])
+    fact = np.zeros((len(numbers), 4))
+    fact[:, LO], fact[:, HI] = numbers, random.permutation(numbers)
+    ids, ends = random.permutation(len(numbers)).astype(np.int32), np.empty((2, len(numbers)), np.int32)
+    find_ends(fact, ids, ends)
+    low, high = images(rounded_down(fact[ids, LO])), images(rounded_up(fact[ids, HI]))
+    assert (ends == [low, np.maximum(low, high)]).all()

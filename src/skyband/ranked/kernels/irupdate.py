@@ -6,9 +6,9 @@ a twelfth of it has come or gone since it was made, that costs O(log² n) for ea
 come in the order of their ends. The path is looked at first, and nothing has changed where there is too little room.
 """
 
-from skyband.kernels.array import Int32s, Int64s
+from skyband.kernels.array import Floats, Int32s, Int64s
 from skyband.kernels.compile import inlined, kernel
-from skyband.kernels.simd import LANES
+from skyband.kernels.simd import LANES, image_above, image_below
 from skyband.ranked.kernels.irblock import (
     RESERVE,
     ROOT,
@@ -38,10 +38,18 @@ from skyband.ranked.kernels.irtree import (
     n_below,
     whole,
 )
-from skyband.ranked.kernels.parts import Parts
+from skyband.ranked.kernels.parts import HI, LO, Parts
 
 # Rows of `trail`: the nodes of a path, and the side it goes on at.
 NODE, SIDE = 0, 1
+
+
+@kernel
+def find_ends(fact: Floats, ids: Int32s, ends: Int32s) -> None:
+    """The ends of parts in 32 bits, low ones and high ones; an interval with nothing in it is taken for a point."""
+    for i in range(len(ids)):
+        low, high = image_below(fact[ids[i], LO]), image_above(fact[ids[i], HI])
+        ends[0, i], ends[1, i] = low, max(low, high)
 
 
 @inlined

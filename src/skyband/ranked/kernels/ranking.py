@@ -268,13 +268,14 @@ def threshold(bound: Floats, n: int, asked: Owners, combination: int, bounds: Fl
 
 @kernel
 def match_events(search: RankingSearch, events: Events, order: Int64s, stamp: int, start: int, found: BestSlots) -> int:
-    """Match the events in this order, from place `start` on; answers how far it came.
+    """Match the events in this order, from place `start` on; answers how far it came. They need not be all of them.
 
     Without an order they are *served*: budgets are used up, event by event, and only those are matched (again) whose
     answers hold a budget that is used up by then.
     """
     slots, serving = found.slot, len(order) == 0
-    for i in range(start, len(found.length)):
+    n_events = len(found.length) if serving else len(order)
+    for i in range(start, n_events):
         event = i if serving else order[i]
         if not serving or has_spent(search, found, event):
             at, k = found.start[event], events.k[event]
@@ -285,7 +286,7 @@ def match_events(search: RankingSearch, events: Events, order: Int64s, stamp: in
             found.length[event] = n
         if serving:
             use_up(search, found, event)
-    return len(found.length)
+    return n_events
 
 
 @inlined

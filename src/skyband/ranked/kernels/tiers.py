@@ -144,7 +144,7 @@ def match_in_tiers(
 ) -> None:
     """Match the events in this order; without one serve them, as `match_events` does."""
     heap, serving = search.scratch.heap, len(order) == 0
-    for i in range(len(found.length)):
+    for i in range(len(found.length) if serving else len(order)):
         event = i if serving else order[i]
         at = found.start[event]
         if not serving or has_spent(search, found, event):
