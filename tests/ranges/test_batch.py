@@ -165,3 +165,20 @@ def test_work_that_is_given_no_room_raises(
     given = ObjectChanges(np.tile(np.arange(n), 3), x[:, np.newaxis], y, np.ones(3 * n, np.bool_), steps)
     with pytest.raises(NoProgress):
         list(server.paint(given))
+
+
+@pytest.mark.parametrize("plan", [PaintPlan("dense"), PaintPlan("sparse"), PaintPlan("sparse", servers=3)], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_what_moves_without_another_y_is_seen_where_it_comes_and_where_it_goes(seed: int, plan: PaintPlan) -> None:
+    """For a while it is there twice, with one rank; others go, or rank lower, meanwhile."""
+    random, n = np.random.default_rng(seed), 16
+    ranges = draw_asked(random, 10)
+    asked = ranges._replace(k=random.integers(8, n, len(ranges.k)))
+    world = World(asked, n, lambda objects, groups: BatchServer(objects, groups, plan))
+    y = random.integers(0, 3, n).astype(float)
+    for _ in range(40):
+        changed, x = random.random(n) < 0.2, random.integers(0, 10, (n, 1)).astype(float)
+        y[changed], alive = random.integers(0, 3, int(changed.sum())), random.random(n) < 0.9
+        some = np.flatnonzero(random.random(n) < 0.5)
+        world.paint(ObjectChanges(some, x[some], y[some], alive[some], np.array([len(some)])))
+        assert world.lists == world.tops()

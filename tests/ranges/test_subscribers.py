@@ -11,6 +11,7 @@ import skyband
 from skyband.contract import Granularity
 from skyband.ranges import workload as ranges
 from skyband.ranges.engine import RangesPaint
+from skyband.ranges.rows import SUBSCRIPTIONS
 from skyband.ranges.subscribers import SubscriberTable
 from skyband.ranges.wire import message_schema, read_messages
 from skyband.testing.machine import same
@@ -154,6 +155,44 @@ def test_a_table_that_starts_with_nothing() -> None:
     afar.receive(engine.messages([{"id": 1, "ts": 1, "object": "tea", "x": 1.0, "y": 1.0}]).messages)
     same(afar.top(), engine.top())
     assert afar.counters == {"received": 2, "discarded": 0}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_table_takes_and_gives_up_subscriptions(seed: int) -> None:
+    """The sum of the changes that it tells is what the oracle has, at every step."""
+    random, told = np.random.default_rng(seed), dict[Any, dict[Any, float]]()
+    engine, oracle = _open(algorithm="dense", ks=KS), skyband.open("ranges", "oracle")
+    afar = SubscriberTable(SUBSCRIPTIONS.empty_table(), dims=1)
+    for i, batch in enumerate(_colliding(random, 20, 1)):
+        changes = [afar.hear(read_messages(engine.messages(batch).messages, 1))]
+        oracle.publish(batch)
+        rows = [row | {"id": 10 * i + row["id"]} for row in _asked(random, 3, 1)]
+        oracle.subscribe(rows)
+        changes.append(afar.subscribe(rows, oracle.top([row["id"] for row in rows])))
+        gone = [10 * (i // 2)] if i % 2 else []
+        if gone:
+            oracle.unsubscribe(gone)
+        changes.append(afar.unsubscribe(gone))
+        afar.check()
+        assert afar.top().sort_by("subscription").equals(oracle.top().sort_by("subscription"))
+        for change in (change for table in changes for change in table.table().to_pylist()):
+            top = told.setdefault(change["subscription"], {})
+            if change["op"] == "leave":
+                assert top.pop(change["publication"]) == change["score"]
+            else:
+                assert (change["op"] == "move") == (change["publication"] in top)
+                top[change["publication"]] = change["score"]
+        wanted: dict[Any, dict[Any, float]] = {}
+        for row in oracle.top().to_pylist():
+            wanted.setdefault(row["subscription"], {})[row["publication"]] = row["score"]
+        assert {id: top for id, top in told.items() if top} == wanted
+
+
+def test_only_what_is_subscribed_can_be_given_up() -> None:
+    afar = SubscriberTable([{"id": 1, "k": 1, "lo": 0.0, "hi": 1.0}])
+    with pytest.raises(KeyError, match="7 is not subscribed here"):
+        afar.unsubscribe([7])
+    assert afar.unsubscribe([1]).table().num_rows == 0
 
 
 def test_bad_subscriptions_are_named() -> None:

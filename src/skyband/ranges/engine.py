@@ -7,16 +7,17 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.contract import Engine, Given, pack, register, take, unpack
-from skyband.kernels.array import Bools, Int64s
+from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.kernels.growth import grown
 from skyband.kernels.object_ids import Lexicon
 from skyband.ranges.batch import BatchServer
 from skyband.ranges.boxed import Boxed
 from skyband.ranges.half_open import Sloped
-from skyband.ranges.kernels.message import Messages
+from skyband.ranges.kernels.message import FARTHEST, Messages
 from skyband.ranges.kernels.range_scan import ObjectChanges
 from skyband.ranges.kernels.subscriber_rows import keep_in_time
 from skyband.ranges.naive import Unicast
+from skyband.ranges.object_survey import ObjectSurvey, bound_by_rows
 from skyband.ranges.painter import Objects, Painter, SubscriberGroups
 from skyband.ranges.rows import Publications, Subscriptions
 from skyband.ranges.scan import Known
@@ -53,6 +54,11 @@ def check_plan(plan: PaintPlan, shape: Shape, dims: int) -> None:
         raise ValueError(
             "Boxes in more than one dimension are painted by the algorithm sparse without an epsilon, or by unicast."
         )
+
+
+def _as_asked(ends: Floats) -> Floats:
+    """Ends of ranges as they were asked for: points are finite, where the farthest number stands for infinity."""
+    return np.where(np.abs(ends) >= FARTHEST, np.copysign(np.inf, ends), ends)
 
 
 @register
@@ -308,13 +314,27 @@ class RangesPaint(Engine[Subscriptions, Publications]):
         schema = ranking_schema(self._id_type("subscriptions id"), self._id_type("publications object"))
         return rows.ranking(schema, slots, self._lexicon.ids, 0)
 
+    def _subscriptions_of(self, slots: Int64s) -> Subscriptions:
+        rows = self._subscribers.rows
+        lo, hi = (self._subscribers.points[slots, side::2] for side in (0, 1))
+        return Subscriptions(rows.roster.ids.ids(slots), rows.buffers.k[slots], lo, hi)
+
+    def _question_rows(self, ids: pa.Array) -> Subscriptions:
+        asked = self._subscriptions_of(self._subscribers.rows.roster.ids.find(ids))
+        return asked._replace(lo=_as_asked(asked.lo), hi=_as_asked(asked.hi))
+
+    def _evidence(self, asked: Subscriptions) -> ObjectSurvey:
+        objects, n = self._objects, self._lexicon.n
+        ids = self._lexicon.ids.ids(np.arange(n)) if n else pa.array([], self._id_type("publications object"))
+        known = (ids, self._ts[:n], objects.x[:n], objects.y[:n], objects.alive[:n])
+        return ObjectSurvey(asked, self.now, *known, bound_by_rows(self.name, self._subscribers.rows, asked))
+
     def _save(self) -> dict[str, pa.Table]:
         rows, n, objects = self._subscribers.rows, self._lexicon.n, self._objects
         slots = rows.roster.in_turn()
         row_of = np.zeros(rows.roster.slots.n_slots, np.int64)
         row_of[slots] = np.arange(len(slots))
-        lo, hi = (self._subscribers.points[slots, side::2] for side in (0, 1))
-        asked = Subscriptions(rows.roster.ids.ids(slots), rows.buffers.k[slots], lo, hi)
+        asked = self._subscriptions_of(slots)
         ids = self._lexicon.ids.ids(np.arange(n))
         known = Known(ids, self._ts[:n], objects.x[:n], objects.y[:n], objects.alive[:n])
         to, delivered = self._subscribers.deliveries.held()

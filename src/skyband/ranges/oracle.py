@@ -6,10 +6,14 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.contract import Engine, register
+from skyband.contract.explanation import Bound
 from skyband.contract.tops import Id
 from skyband.kernels.array import Bools
+from skyband.ranges.object_survey import ObjectSurvey
 from skyband.ranges.rows import Publications, Subscriptions
 from skyband.topk.answer import Answer, Member, change_table, differences, ranking_table
+
+NOTHING_KEPT = "The engine oracle keeps no candidates: it looks at every object after every step."
 
 
 class RangeQuestion(NamedTuple):
@@ -115,6 +119,24 @@ class RangesOracle(Engine[Subscriptions, Publications]):
         inside.sort(key=lambda member: member.publication, reverse=True)
         inside.sort(key=lambda member: member.score)
         return inside[: question.k]
+
+    def _question_rows(self, ids: pa.Array) -> Subscriptions:
+        question = self._questions[ids[0].as_py()]
+        return Subscriptions(ids, np.array([question.k]), np.array([question.lo]), np.array([question.hi]))
+
+    def _evidence(self, asked: Subscriptions) -> ObjectSurvey:
+        objects, dims = list(self._objects.values()), asked.lo.shape[1]
+        x = [object.x if object.y is not None else [np.nan] * dims for object in objects]
+        return ObjectSurvey(
+            asked,
+            self.now,
+            pa.array(list(self._objects), self._id_type("publications object")),
+            np.array([object.ts for object in objects], np.int64),
+            np.array(x, np.float64).reshape(len(objects), dims),
+            np.array([object.y for object in objects], np.float64),
+            np.array([object.y is not None for object in objects], np.bool_),
+            lambda place: Bound("none", 0, None, None, False, NOTHING_KEPT),
+        )
 
     def _changes(self, rows: list[dict[str, Any]]) -> pa.Table:
         return change_table(rows, self._id_type("subscriptions id"), self._id_type("publications object"))

@@ -15,6 +15,7 @@ from skyband.kernels.idmap import IdMap
 from skyband.kernels.room import pauses
 from skyband.kernels.slots import BLOCK
 from skyband.ranges.kernels.range_scan import Inside, ObjectChanges, Ranges, ScanObjects, search_rows, sweep
+from skyband.ranges.object_survey import ObjectSurvey, bound_by_rows
 from skyband.ranges.rows import Publications, Subscriptions
 from skyband.table import change_schema, ranking_schema
 from skyband.table.answer_rows import AnswerRows, answer_shape
@@ -210,18 +211,29 @@ class RangesScan(Engine[Subscriptions, Publications]):
         schema = ranking_schema(self._id_type("subscriptions id"), self._id_type("publications object"))
         return self._rows.ranking(schema, slots, self._ids, 0)
 
-    def _save(self) -> dict[str, pa.Table]:
-        slots, n = self._rows.roster.in_turn(), self._ids.size
-        row_of = np.zeros(self._rows.roster.slots.n_slots, np.int64)
-        row_of[slots] = np.arange(len(slots))
+    def _subscriptions_of(self, slots: Int64s) -> Subscriptions:
         block, i = slots // BLOCK, slots % BLOCK
-        asked = Subscriptions(
+        return Subscriptions(
             self._rows.roster.ids.ids(slots),
             self._rows.buffers.k[slots],
             self._ranges.lo[block, :, i],
             self._ranges.hi[block, :, i],
         )
-        objects = self._objects
+
+    def _question_rows(self, ids: pa.Array) -> Subscriptions:
+        return self._subscriptions_of(self._rows.roster.ids.find(ids))
+
+    def _evidence(self, asked: Subscriptions) -> ObjectSurvey:
+        objects, n = self._objects, self._ids.size
+        ids = self._ids.ids(np.arange(n)) if n else pa.array([], self._id_type("publications object"))
+        known = (ids, self._ts[:n], objects.x[:, :n].T, objects.y[:n], objects.alive[:n])
+        return ObjectSurvey(asked, self.now, *known, bound_by_rows(self.name, self._rows, asked))
+
+    def _save(self) -> dict[str, pa.Table]:
+        slots, n = self._rows.roster.in_turn(), self._ids.size
+        row_of = np.zeros(self._rows.roster.slots.n_slots, np.int64)
+        row_of[slots] = np.arange(len(slots))
+        asked, objects = self._subscriptions_of(slots), self._objects
         known = Known(
             self._ids.ids(np.arange(n)),
             self._ts[:n],

@@ -1,12 +1,13 @@
 """The subscribers' side: tops that are kept from messages alone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from skyband.contract.family import FAMILIES
+from skyband.contract.tops import Id
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.growth import grown, grown_all
 from skyband.kernels.heap import make_heap
@@ -30,8 +31,10 @@ from skyband.ranges.kernels.subscriber_rows import (
     tell_rows,
 )
 from skyband.ranges.painter import Objects, SubscriberGroups
-from skyband.ranges.wire import read_messages
-from skyband.table import Rejected, Settings, Source, ranking_schema, read_table
+from skyband.ranges.rows import Subscriptions
+from skyband.ranges.wire import Wired, read_messages
+from skyband.table import Rejected, Settings, Source, change_schema, ranking_schema, read_table
+from skyband.table.answer_rows import AnswerRows, answer_shape
 from skyband.topk.change_log import ChangeLog
 from skyband.topk.kernels.buffer import Stamps, check_row
 from skyband.topk.scan_rows import Reserve, ScanRows
@@ -202,24 +205,46 @@ class Subscribers:
 class SubscriberTable:
     """Subscriptions somewhere in a network, which know nothing but their first tops and the messages they receive.
 
-    `subscriptions` and `tops` are what an engine of the ranges family was given, and what its `top` answered then.
+    `subscriptions` and `tops` are what an engine of the ranges family was given, and what its `top` answered then. A
+    table that begins with nobody needs to be told the number of dimensions.
     `counters` says how many messages were received, and how many of them changed nothing.
     """
 
-    def __init__(self, subscriptions: Source, tops: pa.Table) -> None:
-        reading = read_table(subscriptions)
-        parsed = FAMILIES["ranges"].parse_subscriptions(reading.table, Settings())
-        if reading.rejects or parsed.rejects:
-            raise Rejected([*reading.rejects, *parsed.rejects], "subscriptions")
-        rows = parsed.rows
+    def __init__(self, subscriptions: Source, tops: pa.Table | None = None, dims: int | None = None) -> None:
+        rows = _parsed(subscriptions, dims)
         self.counters = {"received": 0, "discarded": 0}
         self._dims = rows.lo.shape[1]
         self._objects = Lexicon()
         self._subscribers = Subscribers(SubscriberGroups(self._dims))
-        slots = self._subscribers.add(rows.ids, rows.k, rows.lo, rows.hi)
-        for part in self._subscribers.parts(slots):
-            self._subscribers.groups.points.add(part.group, part.slots, part.points)
-        self._take(tops)
+        self._add(rows, tops)
+        self._subscribers.change_log.discard()
+
+    def subscribe(self, subscriptions: Source, tops: pa.Table | None = None) -> AnswerRows:
+        """Take in more subscriptions with their tops as they are now, as changes."""
+        self._add(_parsed(subscriptions, self._dims), tops)
+        return self._changes()
+
+    def unsubscribe(self, ids: Sequence[Id]) -> AnswerRows:
+        """Give up subscriptions, all of which are here."""
+        if len(ids):
+            slots = self._subscribers.rows.roster.ids.find(pa.array(ids))
+            if (slots < 0).any():
+                raise KeyError(f"{ids[int(slots.argmin())]!r} is not subscribed here.")
+            for part in self._subscribers.parts(slots):
+                self._subscribers.groups.points.remove(part.group, part.slots, part.points)
+            self._subscribers.change_log.leave(slots)
+        changes = self._changes()
+        if len(ids):
+            self._subscribers.remove(slots)
+        return changes
+
+    def _add(self, rows: Subscriptions, tops: pa.Table | None) -> None:
+        if len(rows.ids):
+            slots = self._subscribers.add(rows.ids, rows.k, rows.lo, rows.hi)
+            for part in self._subscribers.parts(slots):
+                self._subscribers.groups.points.add(part.group, part.slots, part.points)
+        if tops is not None and len(tops):
+            self._take(tops)
 
     def _take(self, tops: pa.Table) -> None:
         slots = self._subscribers.rows.roster.ids.find(tops["subscription"].combine_chunks())
@@ -228,7 +253,6 @@ class SubscriberTable:
         scores = np.asarray(tops["score"].combine_chunks(), np.float64)
         self._subscribers.hear(slots[ours], objects[ours], scores[ours], self._objects.label)
         self._subscribers.tell(np.unique(slots[ours]), self._objects.label)
-        self._subscribers.change_log.discard()
 
     def _know(self, ids: pa.Array) -> Int64s:
         slots = self._objects.slots(ids)
@@ -237,7 +261,10 @@ class SubscriberTable:
 
     def receive(self, messages: pa.Table) -> None:
         """Take messages in the order in which they were sent."""
-        wired = read_messages(messages, self._dims)
+        self.hear(read_messages(messages, self._dims))
+
+    def hear(self, wired: Wired) -> AnswerRows:
+        """Take messages in the order in which they were sent, and tell what they change all together."""
         groups = self._subscribers.groups
         known = np.isin(wired.k, groups.k)
         wired.messages.group[:] = [groups.of(k) if ours else 0 for k, ours in zip(wired.k.tolist(), known, strict=True)]
@@ -246,14 +273,35 @@ class SubscriberTable:
         wired.messages.low[~known], wired.messages.high[~known] = 1.0, 0.0
         nothing = np.zeros(0, np.int64)
         step = ObjectChanges(nothing, np.zeros((0, self._dims)), np.zeros(0), np.zeros(0, np.bool_), np.array([1]))
-        self._subscribers.receive(wired.messages, step, self._objects.label)
-        self._subscribers.finish(step._replace(end=np.zeros(1, np.int64)), self._objects.label)
-        self._subscribers.change_log.discard()
+        if len(groups):
+            self._subscribers.receive(wired.messages, step, self._objects.label)
+            self._subscribers.finish(step._replace(end=np.zeros(1, np.int64)), self._objects.label)
         for name, count in self._subscribers.costs().items():
             self.counters[name] += count
+        return self._changes()
+
+    def _changes(self) -> AnswerRows:
+        shape = answer_shape(change_schema, *self._id_types())
+        return self._subscribers.change_log.answer(shape, self._objects.ids, 0, np.zeros(1, np.int64))
+
+    def _id_types(self) -> list[pa.DataType]:
+        known = (self._subscribers.rows.roster.ids, self._objects.ids)
+        return [ids.type if ids.type is not None else pa.string() for ids in known]
 
     def top(self) -> pa.Table:
         """The tops as they are now, in the order in which the subscriptions were given."""
-        rows, objects = self._subscribers.rows, self._objects.ids
-        kinds = [ids.type if ids.type is not None else pa.string() for ids in (rows.roster.ids, objects)]
-        return rows.ranking(ranking_schema(*kinds), rows.roster.in_turn(), objects, 0)
+        rows = self._subscribers.rows
+        return rows.ranking(ranking_schema(*self._id_types()), rows.roster.in_turn(), self._objects.ids, 0)
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        self._subscribers.check(self._objects.label)
+
+
+def _parsed(subscriptions: Source, dims: int | None) -> Subscriptions:
+    reading = read_table(subscriptions)
+    parsed = FAMILIES["ranges"].parse_subscriptions(reading.table, Settings(dims=dims))
+    if reading.rejects or parsed.rejects:
+        raise Rejected([*reading.rejects, *parsed.rejects], "subscriptions")
+    rows: Subscriptions = parsed.rows
+    return rows

@@ -28,9 +28,9 @@ import numpy as np
 
 from skyband.kernels.array import Floats, Int64s
 from skyband.kernels.compile import inlined, kernel
-from skyband.ranges.kernels.boxtree import Trees
+from skyband.ranges.kernels.boxtree import LAST, Trees
 from skyband.ranges.kernels.events import EventProgress, depart, set_y
-from skyband.ranges.kernels.message import GONE, Messages
+from skyband.ranges.kernels.message import GONE, Messages, above
 from skyband.ranges.kernels.paint import (
     Audience,
     Easel,
@@ -103,6 +103,12 @@ def _apply(batch: UpdateBatch, i: int, servers: Servers) -> None:
         set_y(servers, batch.object[i], batch.new[i])
 
 
+@inlined
+def _behind(y: float, tie: int) -> tuple[float, int]:
+    """The first y and tie that rank behind these."""
+    return (y, tie + 1) if tie < LAST else (above(y), -LAST - 1)
+
+
 @kernel
 def _sweep(
     batch: UpdateBatch,
@@ -117,9 +123,11 @@ def _sweep(
     """Note what an update that was applied exposes to a group."""
     object = batch.object[i]
     update = Update(object, batch.event[i], batch.old[i], batch.new[i])
-    # What has moved without another y ranks before the place that it leaves, where it has the same tie.
-    tie = servers.tie[object] + (object != batch.known[i])
-    look_around(servers, servers.x[object], batch.old[i], tie, style.k, easel, easel.around)
+    y, tie = batch.old[i], servers.tie[object]
+    if object != batch.known[i]:
+        # What has moved without another y ranks before the place that it leaves, where it has the same tie.
+        y, tie = _behind(y, tie)
+    look_around(servers, servers.x[object], y, tie, style.k, easel, easel.around)
     if style.sparse:
         find_reach(style, groups.trees, easel.around, servers.x[object], easel)
     sweep_up(style, servers, groups.trees, update, exposed, easel, out)

@@ -275,8 +275,18 @@ def _least_of(entries: int, values: Floats, enough: float) -> int:
 
 
 @kernel
-def least(trees: Trees, t: int, low: Floats, high: Floats, dim: int, after: float, after_tie: int, tie: Int64s) -> int:
-    """The first point in a box by its number in one dimension, then by `tie`, of those after a pair of these; or -1."""
+def least(
+    trees: Trees,
+    t: int,
+    low: Floats,
+    high: Floats,
+    dim: int,
+    after: float,
+    after_tie: int,
+    after_slot: int,
+    tie: Int64s,
+) -> int:
+    """The first point in a box by one of its numbers, then `tie` and slot, of those after such a three; or -1."""
     node, level = _enter(trees, t, low, high), trees.height[t]
     leaves, inners, height = trees.leaves, trees.inners, level
     nodes, rests = trees.path[NODE], trees.path[REST]
@@ -290,8 +300,9 @@ def least(trees: Trees, t: int, low: Floats, high: Floats, dim: int, after: floa
                 i = _lowest(items)
                 items &= items - 1
                 value, slot = values[i], leaves.slot[node, i]
-                is_after = value > after or tie[slot] > after_tie
-                if is_after and (value < best or (value == best and tie[slot] < best_tie)):
+                is_after = value > after or tie[slot] > after_tie or (tie[slot] == after_tie and slot > after_slot)
+                is_before = tie[slot] < best_tie or (tie[slot] == best_tie and slot < found)
+                if is_after and (value < best or (value == best and is_before)):
                     found, best, best_tie = slot, value, tie[slot]
         else:
             _touched(trees, inners.low[node], inners.high[node], low, high)

@@ -177,9 +177,13 @@ def look_around(servers: Servers, x: float, y: float, tie: int, k: int, easel: E
 
 @kernel
 def next_exposed(
-    servers: Servers, x: float, left: float, right: float, y: float, tie: int, top: float, easel: Easel
+    servers: Servers, x: float, left: float, right: float, y: float, last: int, top: float, easel: Easel
 ) -> int:
-    """The object in [left, right] that ranks next after (y, tie), with a y of at most `top`; or -1 (Algorithm 2)."""
+    """The object in [left, right] that ranks next after a `last` one with this y, and has a y of at most `top`; or -1
+    (Algorithm 2).
+
+    What has moved without another y is there twice for a while, in two slots with one tie: the smaller comes first.
+    """
     easel.counts[MIN_Y] += 1
     low, high = easel.low, easel.high
     low[0], high[0], low[1], high[1] = left, right, y, top
@@ -191,11 +195,18 @@ def next_exposed(
             s == home or (servers.fence[s] <= right if direction == 1 else servers.fence[s + 1] > left)
         ):
             easel.counts[VISIT] += 1
-            found = least(servers.trees, s, low, high, 1, y, tie, servers.tie)
-            if found >= 0 and (best < 0 or ranks_before(servers, found, servers.y[best], servers.tie[best])):
+            found = least(servers.trees, s, low, high, 1, y, servers.tie[last], last, servers.tie)
+            if found >= 0 and (best < 0 or _comes_first(servers, found, best)):
                 best = found
             s += direction
     return best
+
+
+@inlined
+def _comes_first(servers: Servers, object: int, other: int) -> bool:
+    y, tie = servers.y[other], servers.tie[other]
+    is_twin = servers.y[object] == y and servers.tie[object] == tie
+    return ranks_before(servers, object, y, tie) or (is_twin and object < other)
 
 
 @inlined
@@ -327,19 +338,19 @@ def sweep_up(
     """
     around, tiles, k = easel.around, easel.tiles, style.k
     x, tie_of = servers.x[update.object], servers.tie
-    y, tie = update.old, tie_of[update.object]
+    y, last = update.old, update.object
     while True:
         left = above(around.west[k - 1]) if around.n[0] >= k else -FARTHEST
         right = below(around.east[k - 1]) if around.n[1] >= k else FARTHEST
         if style.sparse:
             left, right = max(left, easel.reach[0]), min(right, easel.reach[1])
-        object = next_exposed(servers, x, left, right, y, tie, update.new, easel)
+        object = next_exposed(servers, x, left, right, y, last, update.new, easel)
         if object < 0 or not ranks_before(servers, object, update.new, tie_of[update.object]):
             return
         easel.counts[EXPOSED] += 1
         place = servers.x[object]
         lay_diagonal(around, k, x, place, tiles)
-        y, tie = servers.y[object], tie_of[object]
+        y, last = servers.y[object], object
         left, right = easel.reach[0], easel.reach[1]
         if len(exposed.pair):
             told = not style.sparse or _anyone(style, subscriptions, tiles, easel)

@@ -290,7 +290,7 @@ def _search(style: Style, field: Field, update: Update, z: int, y: float, tie: i
         _ask(asked, left_of(slabs, z, style.k), right_of(slabs, z, style.k), bottom, top, y)
     asked.high[Y] = update.new
     easel.counts[MIN_Y] += 1
-    other = least(field.trees, 0, asked.low, asked.high, Y, y, tie, field.tie)
+    other = least(field.trees, 0, asked.low, asked.high, Y, y, tie, LAST, field.tie)
     if other >= 0 and not ranks_before(field, other, update.new, field.tie[update.object]):
         other = NOTHING
     slabs.found[z] = other

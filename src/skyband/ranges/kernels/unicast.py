@@ -76,10 +76,10 @@ def unicast(
 def _replacement(servers: Servers, point: Floats, update: Update, n_steps: int, easel: Easel) -> int:
     """The object that comes this many after the old y in a range; -1 if that is not before the new y."""
     object, tie = update.object, servers.tie[update.object]
-    y, last = update.old, tie
+    y, last = update.old, update.object
     for _ in range(n_steps):
         object = next_exposed(servers, servers.x[update.object], point[0], point[1], y, last, update.new, easel)
         if object < 0 or not ranks_before(servers, object, update.new, tie):
             return -1
-        y, last = servers.y[object], servers.tie[object]
+        y, last = servers.y[object], object
     return int(object)
