@@ -15,6 +15,8 @@ import pyarrow as pa
 
 from skyband.contract import Given, Ids, Intake, snapshot
 from skyband.contract.handle import show_bytes, show_count
+from skyband.contract.tops import Id
+from skyband.covering.enclosure import CoverExplanation, sides
 from skyband.covering.forest import Forest
 from skyband.covering.grid import WHOLE, Domain, check_bits, check_domain, match_nothing, to_points
 from skyband.covering.kernels.corners import NONE
@@ -135,6 +137,27 @@ class CoverSet(Intake):
         slots = self._forest.members() if ids is None else self._ids.find(self._known(ids))
         parents = self._forest.parents(slots) if len(slots) else slots
         return pa.table({"subscription": self._named(slots), "covered_by": self._named(parents)})
+
+    def explain(self, subscription: Id, other: Id) -> CoverExplanation:
+        """Whether another member covers a subscription, and if not, which sides stick out and by how much."""
+        own, its = (self._one(id) for id in (subscription, other))
+        conditions = sides(self._known_roots.points[own], self._known_roots.points[its])
+        (above,) = self._named(self._forest.parents(np.array([own]))).to_pylist()
+        names = self._named(np.array([own, its])).to_pylist()
+        return CoverExplanation(
+            subscription=names[0],
+            other=names[1],
+            covers=all(one.met for one in conditions),
+            covered_by=above,
+            conditions=conditions,
+        )
+
+    def _one(self, id: Id) -> int:
+        """The slot of one member."""
+        known = self._known(id, collect=False)
+        if len(known) != 1:
+            raise ValueError(f"One subscription is explained at a time, not {len(known)}.")
+        return int(self._ids.find(known)[0])
 
     def memory(self) -> dict[str, int]:
         """Bytes in use, by part."""

@@ -3,8 +3,9 @@
 A broker passes on only subscriptions whose region of interest no other one contains. Every covered one hangs below one
 that contains it, so that it is known whom to look at when a region moves or leaves; only those are placed again.
 Adding one costs a comparison with each root: linear in the number of roots, by bounding boxes first and by shapes for
-the few that are left. Removing costs that for each member directly below a removed root; moving, for each moved root
-and each member whose containment broke. The routing by covering of "Top-k/w publish/subscribe" leaves this check open.
+the few that are left. Removing costs that for each member directly below a removed root; moving, in a few calls for all
+moved roots, and then one by one for those that contain another one or are contained, and for each member whose
+containment broke. The routing by covering of "Top-k/w publish/subscribe" leaves this check open.
 
 Thresholds are gates, as `Engine.gates` gives them for a time t, and refuse nothing that is in a top up to t. They widen
 as members expire, so that whoever refuses a publication by a proxy keeps it while it is live, moves the thresholds to
@@ -23,6 +24,9 @@ from skyband.covering.forest import Forest
 from skyband.covering.region import Box, Regions, bounding_boxes, contains, nested, take, whole_space
 from skyband.kernels.array import Bools, Int64s
 from skyband.kernels.growth import grown_all
+
+# So many pairs of boxes are compared at once.
+PAIRS = 1 << 18
 
 
 class Cover(NamedTuple):
@@ -99,8 +103,8 @@ class ProxySet:
         self._regions.thresholds[at] = limits
         self._measure(at)
         before = set(self._forest.standing().tolist())
-        top = {slot for slot in slots if slot in before}
         loose = self._loosen(self._touched(slots))
+        top = self._clashing(np.array([slot for slot in slots if slot in before], np.int64))
         for slot in top:
             self._forest.detach(slot)
         self._settle(loose | top)
@@ -181,6 +185,19 @@ class ProxySet:
             touched.update(self._forest.children(slot))
         return np.array(sorted(touched), np.int64)
 
+    def _clashing(self, moved: Int64s) -> set[int]:
+        """The moved roots that contain another root by now, or that another one contains; the others can stay."""
+        roots = self._forest.standing()
+        there, clashing = Box(self._box.lo[roots], self._box.hi[roots]), set[int]()
+        n_at_once = max(1, PAIRS // max(len(roots), 1))
+        for some in np.split(moved, range(n_at_once, len(moved), n_at_once)):
+            here = Box(self._box.lo[some], self._box.hi[some])
+            for is_outer, inside in ((True, _nested_pairs(here, there)), (False, _nested_pairs(there, here).T)):
+                mine, its = np.nonzero(inside & (some[:, None] != roots))
+                a, b = (some[mine], roots[its]) if is_outer else (roots[its], some[mine])
+                clashing.update(some[mine][self._contains(a, b)].tolist())
+        return clashing
+
     def _loosen(self, children: Int64s) -> set[int]:
         """Detach children whose parents no longer stand for them."""
         lost = children[~self._stands_for(self._forest.parents(children), children)].tolist()
@@ -241,3 +258,12 @@ class ProxySet:
         for slot in slots:
             del self._slots[self._ids[slot]]
         self._free.extend(slots)
+
+
+def _nested_pairs(outer: Box, inner: Box) -> Bools:
+    """Which boxes enclose which others, a row for each outer one."""
+    found = np.ones((len(outer.lo), len(inner.lo)), np.bool_)
+    for d in range(outer.lo.shape[1]):
+        found &= outer.lo[:, d, None] <= inner.lo[:, d]
+        found &= inner.hi[:, d] <= outer.hi[:, d, None]
+    return found

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from skyband.contract.family import Parse, ReadFew
 from skyband.contract.tops import Id
 from skyband.covering.region import Regions
@@ -57,6 +59,15 @@ class RoutedSubscription(ABC):
     @abstractmethod
     def best(self, low: Floats, high: Floats) -> float:
         """No publication in the box from `low` to `high` has a better score."""
+
+    def bests(self, low: Floats, high: Floats) -> Floats:
+        """The same for many boxes, a row each."""
+        return np.array([self.best(*box) for box in zip(low, high, strict=True)], np.float64)
+
+    @property
+    def centre_of_score(self) -> tuple[float, ...] | None:
+        """The place whose distance to that of a publication is the score; None for other scores."""
+        return None
 
     def region(self, gate: float) -> Regions | None:
         """What passes a gate, as covering compares it; None where it cannot be compared."""
