@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import psutil
 import pyarrow as pa
 
+from skyband.log import Log
 from skyband.pipeline.config import Config, make_config
-from skyband.pipeline.log import Log
 from skyband.pipeline.sink import read_changes, read_tops
 from skyband.pipeline.state.folder import State
 from tests.pipeline.short import SHORT

@@ -16,8 +16,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from skyband.bench.pipeline_stateful import pid_of
+from skyband.log import Log
 from skyband.pipeline.config import Config
-from skyband.pipeline.log import Log
 from skyband.pipeline.run import Pipeline, PipelineFailed
 from skyband.pipeline.runner import LOST, MOST_LOST, Runner
 from skyband.pipeline.sink import SinkFailed, read_changes

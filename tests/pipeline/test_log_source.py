@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from skyband.pipeline.log import Log, LogTruncated, UnreadableLog
+from skyband.log import Log, LogTruncated, UnreadableLog
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from skyband.log import Log
+from skyband.log.segment import Segment
 from skyband.pipeline.config import Endpoint
-from skyband.pipeline.log import Log
-from skyband.pipeline.segment import Segment
 from skyband.pipeline.sink import Sink, SinkFailed, open_sink
 from tests.pipeline.staging import Batch, changes_schema, some_changes
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from skyband.log import Log
 from skyband.pipeline.config import BadConfiguration, Endpoint
-from skyband.pipeline.log import Log
 from skyband.pipeline.source.file_rows import RAW
 from skyband.pipeline.source.sampling import TYPICAL, bytes_per_row
 from skyband.pipeline.source.source import GENERATED_SAMPLE, SOURCES, check_source, jars_of, read_source

@@ -7,10 +7,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from skyband.log import Log
     from skyband.pipeline.backfill import backfill
     from skyband.pipeline.config import BadConfiguration, Config, Endpoint, Ids, load_config, make_config
     from skyband.pipeline.fit import fit_words, fit_zoning
-    from skyband.pipeline.log import Log
     from skyband.pipeline.replay import replay_on_spark
     from skyband.pipeline.run import Pipeline, PipelineFailed
     from skyband.pipeline.sink import SinkFailed, read_changes, read_tops
@@ -45,7 +45,6 @@ _HOMES = {
     "Ids": "config",
     "load_config": "config",
     "make_config": "config",
-    "Log": "log",
     "Pipeline": "run",
     "PipelineFailed": "run",
     "SinkFailed": "sink",
@@ -61,6 +60,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Log":
+        return importlib.import_module("skyband.log").Log
     if name in _HOMES:
         return getattr(importlib.import_module(f"skyband.pipeline.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'skyband.pipeline' has no attribute {name!r}")

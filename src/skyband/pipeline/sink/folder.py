@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from skyband.pipeline.segment import sync_folder
+from skyband.log.segment import sync_folder
 from skyband.pipeline.sink.sink import differing, reason
 from skyband.table.write import replacing
 

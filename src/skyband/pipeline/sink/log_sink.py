@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from skyband.pipeline.log import Log
+from skyband.log import Log
 from skyband.pipeline.sink.folder import Claim, claim_folder, run_of
 from skyband.pipeline.sink.sink import Staged, reporting
 from skyband.table.write import json_rows

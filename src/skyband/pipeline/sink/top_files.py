@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from skyband.kernels.array import Bools, Int64s
-from skyband.pipeline.segment import sync_folder
+from skyband.log.segment import sync_folder
 from skyband.pipeline.sink.folder import Claim, claim_folder, place_json, placing, preparing, read_claim, run_of
 from skyband.pipeline.sink.sink import Staged, reporting
 

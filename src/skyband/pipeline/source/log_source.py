@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from skyband.pipeline.log import Log, UnreadableLog
+from skyband.log import Log, UnreadableLog
 
 NAME = "skyband_log"
 SCHEMA = "offset bigint, value string"

@@ -49,7 +49,7 @@ def load_zone(shape: Shape, number: int, folder: Path, version: int) -> Zone:
     zone = Zone(shape, number)
     try:
         with _loading(folder):
-            zone.load(skyband.restore(folder / "engine"), _read_tables(folder), version)
+            zone.load(skyband.restore(folder / "engine", threads=1), _read_tables(folder), version)
     except UnreadableSnapshot as error:
         raise StateError(
             f"Zone {number} cannot be restored: {error} Go on with the Skyband that wrote it, or begin anew: name a "

@@ -47,9 +47,9 @@ class Shape(NamedTuple):
         return self.zoning.n_zones
 
     def open_engine(self) -> AnyEngine:
-        """A new engine for one zone."""
+        """A new engine for one zone. It has one thread: Spark has a zone at work on every core."""
         engine = find_engine(self.family, self.engine)
-        return engine(self.settings, granularity=self.granularity, on_error="collect", **self.options)
+        return engine(self.settings, granularity=self.granularity, on_error="collect", threads=1, **self.options)
 
     def publications(self) -> pa.Schema:
         """The columns of a publication once it is prepared."""

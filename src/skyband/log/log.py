@@ -28,7 +28,7 @@ from types import TracebackType
 import numpy as np
 import pyarrow as pa
 
-from skyband.pipeline.segment import (
+from skyband.log.segment import (
     Block,
     Segment,
     Texts,

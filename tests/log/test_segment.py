@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.pipeline.log import Log, UnreadableLog
-from tests.pipeline.logs import BATCHES, filled, segments, texts
+from skyband.log import Log, UnreadableLog
+from tests.log.logs import BATCHES, filled, segments, texts
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from skyband.pipeline.log import SCHEMA, Log
+from skyband.log import SCHEMA, Log
 
 # No surrogates: they are not text that UTF-8 can hold.
 BATCHES = st.lists(st.lists(st.text(st.characters(codec="utf-8"), max_size=5), max_size=4), max_size=8)

@@ -1,6 +1,6 @@
 """One segment file of the embedded log: blocks of records with checksums, and what is torn or damaged about them.
 
-The format is described in `skyband.pipeline.log`.
+The format is described in `skyband.log.log`.
 """
 
 from __future__ import annotations

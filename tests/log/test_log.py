@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skyband.pipeline.log import Log, LogInUse, LogTruncated, UnreadableLog
-from tests.pipeline.logs import BATCHES, filled, segments, texts
+from skyband.log import Log, LogInUse, LogTruncated, UnreadableLog
+from tests.log.logs import BATCHES, filled, segments, texts
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ def test_an_append_is_on_disk_when_it_returns(folder: Path, monkeypatch: pytest.
 
 WRITER = """
 import sys
-from skyband.pipeline.log import Log
+from skyband.log import Log
 log = Log(sys.argv[1], segment_blocks=3)
 for batch in range(10**9):
     log.append_batch(batch, [f"{batch}.{i}" for i in range(50)])
@@ -277,7 +277,7 @@ def test_a_killed_writer_leaves_whole_batches_and_no_lock(folder: Path) -> None:
 
 FULL = """
 import resource, signal, sys
-from skyband.pipeline.log import Log
+from skyband.log import Log
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 log = Log(sys.argv[1])
