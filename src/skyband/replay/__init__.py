@@ -1,5 +1,6 @@
 """The local runner: files in, an engine in between, a change log and a summary out."""
 
+from skyband.replay.explain import Explanations, explain
 from skyband.replay.follow import follow
 from skyband.replay.plan import Plan
 from skyband.replay.run import Progress, replay
@@ -8,6 +9,7 @@ from skyband.replay.table_file import SummaryOnly, TableFile, TableWriter, growi
 from skyband.replay.top import Ranking, top
 
 __all__ = [
+    "Explanations",
     "Percentiles",
     "Plan",
     "Progress",
@@ -16,6 +18,7 @@ __all__ = [
     "SummaryOnly",
     "TableFile",
     "TableWriter",
+    "explain",
     "follow",
     "growing_file",
     "replay",

@@ -8,7 +8,9 @@ import numpy as np
 from skyband.contract import AUTO, AnyEngine, Granularity, find_engine
 from skyband.contract.family import FAMILIES, check_settings, names_where
 from skyband.contract.option import read_options
+from skyband.kernels.crew import MOST_THREADS
 from skyband.table import UNBOUNDED, Bounds, OnError, Settings, Window, WindowKind, WordModel
+from skyband.table.argument import check_integer
 
 
 class Plan(NamedTuple):
@@ -28,6 +30,7 @@ class Plan(NamedTuple):
     k: int | None = None
     matching: str | None = None
     engine_options: Mapping[str, Any] | None = None
+    threads: int | None = None
 
     def check(self) -> None:
         """Raise a ValueError for a value that no run can have."""
@@ -35,6 +38,8 @@ class Plan(NamedTuple):
             raise ValueError(f"A batch has at least 1 publication, not {self.batch}.")
         if self.k is not None and self.k < 1:
             raise ValueError(f"k must be at least 1, not {self.k}.")
+        if self.threads is not None:
+            check_integer("threads", self.threads, 1, MOST_THREADS)
         for name in self._given().keys() & (self.engine_options or {}):
             raise ValueError(f"{name} is given twice, also as an option of the engine.")
 
@@ -71,7 +76,8 @@ class Plan(NamedTuple):
     def open(self, family: str, settings: Settings) -> AnyEngine:
         """A new engine for the family."""
         kind = find_engine(family, self.engine)
-        return kind(settings, granularity=self.granularity, on_error=self.on_error, **self.options(kind))
+        own = self.options(kind)
+        return kind(settings, granularity=self.granularity, on_error=self.on_error, threads=self.threads, **own)
 
 
 def narrowest(subscriptions: Any) -> Window:

@@ -72,6 +72,7 @@ def replay(
     k: int | None = None,
     matching: str | None = None,
     engine_options: Mapping[str, Any] | None = None,
+    threads: int | None = None,
     until: Instant | None = None,
     progress: Progress | None = None,
     writer: TableWriter | None = None,
@@ -82,12 +83,15 @@ def replay(
     The family is told by the columns if it is not given. With `until`, a time, only what was published by then
     takes part, and time then advances to it. With `on_error="collect"`, `rejects` is filled with the rejects of the
     publications and the subscriptions. `k` and `matching` are for ranked, where they are 20 and relaxed by default;
-    `engine_options` are those that the engine has of its own, by name.
+    `engine_options` are those that the engine has of its own, by name. The engine has so many `threads`, by default one
+    for each core.
     """
     started = time.perf_counter()
     until = None if until is None else one_instant(until)
     default = None if window is None else Window.of(window)
-    plan = Plan(family, engine, default, bounds, words, granularity, batch, on_error, k, matching, engine_options)
+    plan = Plan(
+        *(family, engine, default, bounds, words, granularity, batch, on_error, k, matching, engine_options, threads)
+    )
     prepared = prepare(publications, subscriptions, plan, until)
     warm_up(prepared)
     watch = run(prepared, writer or SummaryOnly(), until, progress)

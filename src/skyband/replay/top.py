@@ -47,7 +47,7 @@ def top(
             f"{prepared.family.capitalize()} subscriptions have no standing answer: "
             "replay the events to see whom they reach."
         )
-    wanted = None if ids is None else _known(prepared.subscriptions, ids)
+    wanted = None if ids is None else find_subscriptions(prepared.subscriptions, ids)
     run(prepared, SummaryOnly(), at, progress)
     return Ranking(
         family=prepared.family,
@@ -60,9 +60,10 @@ def top(
     )
 
 
-def _known(subscriptions: Loaded, ids: Sequence[int | str]) -> pa.Array:
+def find_subscriptions(subscriptions: Loaded, ids: Sequence[int | str]) -> pa.Array:
+    """The ids of subscriptions, each once; it is an error if one of them is not in the file."""
     registered = subscriptions.rows.ids
-    read = [_integer(subscriptions.name, id) for id in ids] if registered.type == pa.int64() else list(ids)
+    read = [read_id(subscriptions.name, registered.type, id) for id in ids]
     wanted = pc.unique(pa.array(read, registered.type))
     missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=registered))).to_pylist()
     if missing:
@@ -71,7 +72,10 @@ def _known(subscriptions: Loaded, ids: Sequence[int | str]) -> pa.Array:
     return wanted
 
 
-def _integer(name: str, id: int | str) -> int:
+def read_id(name: str, kind: pa.DataType, id: int | str) -> int | str:
+    """An id as the file has them, integers or text."""
+    if kind != pa.int64():
+        return id
     try:
         return int(id)
     except ValueError:
