@@ -15,6 +15,7 @@ def test_a_document_for_each_seed() -> None:
     for each in found:
         assert each["wrongs"] == each["shortest"] == []
         assert each["n_events"] > 0
+        assert each["events_per_second"] * each["seconds"] == pytest.approx(each["n_events"])
         assert each["columns"]["publishing"]["n_bytes"] > 48 * each["columns"]["publishing"]["messages"] > 0
 
 
@@ -29,7 +30,7 @@ def test_a_table_for_people() -> None:
 def test_what_goes_wrong_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     outcome = run(drawn("publication-flooding", 0), shrinks=False)
     wrong: Outcome = outcome._replace(wrongs=["Something is lost."], shortest=["0 1 starts with 0 records"])
-    monkeypatch.setattr("skyband.overlay.simulate.run.simulate", lambda scenario: wrong)
+    monkeypatch.setattr("skyband.overlay.simulate.run.simulate", lambda scenario, twins: wrong)
     done = call("overlay", "simulate", "publication-flooding")
     assert done.exit_code == 1
     assert "Seed 0: Something is lost." in done.stdout
@@ -39,3 +40,13 @@ def test_what_goes_wrong_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cannot_wait_is_a_sentence() -> None:
     said = failure("overlay", "simulate", "basic-gossiping", "--mode", "watermark")
     assert said == "The strategy basic-gossiping cannot say when all publications up to a time are there: take eager."
+
+
+def test_twins_are_run_if_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    accused = ["Property 10 (trace): it is another one."]
+    monkeypatch.setattr("skyband.overlay.simulate.run.check_twins", lambda scenario, make: accused)
+    done = call("overlay", "simulate", "publication-flooding", "--calm", "--json", *SMALL)
+    assert done.exit_code == 0
+    monkeypatch.setattr("skyband.overlay.simulate.run.shrink", lambda scenario, goes_wrong: scenario)
+    (found,) = document("overlay", "simulate", "publication-flooding", "--calm", "--twins", *SMALL, code=1)
+    assert found["wrongs"] == accused

@@ -13,17 +13,25 @@ from skyband.overlay.broker.record import unpack_record
 class AcceptsBeforeSync(Broker):
     """Tells a client that a publication is durable before it is."""
 
-    def publish(self, publication: Publication, row: dict[str, Any]) -> None:
+    def __init__(self, number: int, options: BrokerOptions) -> None:
+        super().__init__(number, options)
+        self._publish, self.origin.publish = self.origin.publish, self._hastily  # type: ignore[method-assign]
+
+    def _hastily(self, publication: Publication, row: dict[str, Any]) -> None:
         self.tell(Accepted(publication.number, publication.spoken.id))
-        super().publish(publication, row)
+        self._publish(publication, row)
 
 
 class SendsBeforeSync(Broker):
     """Passes a publication on before it is durable."""
 
-    def publish(self, publication: Publication, row: dict[str, Any]) -> None:
+    def __init__(self, number: int, options: BrokerOptions) -> None:
+        super().__init__(number, options)
+        self._publish, self.origin.publish = self.origin.publish, self._hastily  # type: ignore[method-assign]
+
+    def _hastily(self, publication: Publication, row: dict[str, Any]) -> None:
         self.strategy.published(publication)
-        super().publish(publication, row)
+        self._publish(publication, row)
 
 
 class TellsBeforeSync(Broker):
@@ -63,8 +71,13 @@ class KthScoreAsGate(Broker):
 class ForgetsDeliveries(Broker):
     """Numbers its changes anew after a restart."""
 
-    def told(self, first: int, rows: list[tuple[Any, ...]]) -> None:
-        super().told(first if self.sessions.incarnation == 1 else 0, rows)
+    def __init__(self, number: int, options: BrokerOptions) -> None:
+        super().__init__(number, options)
+        self._tell_changes = self.intake.tell_changes
+        self.intake.tell_changes = self._anew  # type: ignore[method-assign]
+
+    def _anew(self, first: int, rows: list[tuple[Any, ...]]) -> None:
+        self._tell_changes(first if self.sessions.incarnation == 1 else 0, rows)
 
 
 PLANTED: list[type[Broker]] = [

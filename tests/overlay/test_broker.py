@@ -28,7 +28,8 @@ from skyband.overlay.broker.event import (
 from skyband.overlay.broker.frame import Envelope, Hello
 from skyband.overlay.broker.options import BrokerOptions
 from skyband.overlay.broker.record import pack_record, unpack_record, whole_records
-from skyband.overlay.strategy import strategy_named
+from skyband.overlay.simulate.run import default_mode
+from skyband.overlay.strategy import STRATEGIES, strategy_named
 from tests.overlay.worlds import near, zone_map
 
 SECOND = 1_000_000
@@ -88,6 +89,20 @@ def test_a_broker_that_starts_again_tells_what_was_not_heard() -> None:
     assert again.told(offer(3, 9.0)) == [Accepted(3, 3)]
 
 
+def test_changes_that_are_not_kept_any_more_are_refused() -> None:
+    client = Client()
+    client.do(near("s", 0.0, 0.0))
+    client.do(offer(1, 1.0))
+    client.now += 3 * client.broker.options.horizon
+    client.do(offer(2, 1.0))
+    kept = client.broker.home.first_kept
+    assert kept > 0
+    refused, *changed = client.told(Resumed(0))
+    assert isinstance(refused, Refused)
+    assert f"Changes from 0 to {kept - 1} are not kept any more" in refused.reason
+    assert changed[0].first == kept
+
+
 def test_torn_records_are_cut_off() -> None:
     client = Client()
     client.do(offer(1))
@@ -126,11 +141,12 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(event: Any, reason: str)
     assert reason in refused.reason
 
 
-def test_count_windows_are_refused_where_publications_are_held_back() -> None:
+def test_count_windows_are_refused_where_publications_do_not_get_to_everybody() -> None:
     row = {"id": "c", "k": 1, "score": "euclidean", "point": [0.0, 0.0], "window_n": 3}
     assert Client().told(Subscribed(row)) == [Taken("c")]
-    for strategy in ("subscription-flooding", "covering", "zone-leases"):
-        options = BrokerOptions(chart=Chart(1, []), strategy=strategy, zones=zone_map(1))
+    for strategy in STRATEGIES.keys() - {"publication-flooding"}:
+        mode = default_mode(strategy)
+        options = BrokerOptions(chart=Chart(1, []), strategy=strategy, zones=zone_map(1), mode=mode)
         (refused,) = Client(options).told(Subscribed(row))
         assert "count window" in refused.reason
 
@@ -145,7 +161,7 @@ def test_grids_of_too_many_cells_are_refused() -> None:
 
 def test_brokers_with_other_charts_refuse_each_other() -> None:
     options = BrokerOptions(chart=Chart(2, [(0, 1)]), strategy="publication-flooding", mode="eager")
-    envelope = Envelope(1, 2, 1, 0, 0, Hello(options.chart.version + 1, 1), (0, 0, 0))
+    envelope = Envelope(1, 2, 1, 0, 0, Hello(1), (0, 0, 0), options.chart.version + 1)
     (refused,) = Client(options).told(Received(envelope))
     assert "another chart" in refused.reason
 

@@ -8,23 +8,26 @@ import pytest
 from skyband.contract import FAMILIES
 from skyband.overlay.broker.frame import Publication, Steps
 from skyband.overlay.broker.gatekeeper import RankGate
-from skyband.overlay.broker.retainer import gate_at
+from skyband.overlay.broker.step import gate_at
 from skyband.overlay.simulate.scenario import FamilyDraw
 from skyband.table import Settings
 
 SETTINGS = Settings()
 
 
+@pytest.mark.parametrize("share", [1, 3])
 @pytest.mark.parametrize("seed", range(12))
-def test_a_rank_gate_is_the_nth_best_of_what_is_live(seed: int) -> None:
+def test_a_rank_gate_is_the_nth_best_of_what_is_young(seed: int, share: int) -> None:
+    """As young as the window, or, as SASF has it, as a part of it."""
     chance, its = random.Random(seed), FAMILIES["window"].routing
     asked = its.subscription(FamilyDraw().subscription(chance, 0, 10) | {"k": 2}, SETTINGS)
-    n, gate, scores = 3, RankGate(asked, 3, None), []
+    span = asked.window // share
+    n, gate, scores = 3, RankGate(asked, 3, None, span), []
     for id in range(60):
         spoken = its.spoken({"id": id, "ts": id} | FamilyDraw().content(chance), SETTINGS)
         gate.add(Publication(0, id, spoken, {}, 0))
         scores.append((id, asked.score(spoken.content)))
-        live = sorted((score for ts, score in scores if ts + asked.window > id), reverse=not asked.ascending)
+        live = sorted((score for ts, score in scores if ts + span > id), reverse=not asked.ascending)
         assert gate.at(id) == (live[n - 1] if len(live) >= n else asked.open_gate)
 
 
@@ -36,7 +39,11 @@ def test_by_cells_a_gate_moves_only_when_it_reaches_others(score: str) -> None:
     asked = its.subscription(row, SETTINGS)
     lows = [np.array([i / 4, j / 4]) for i in range(4) for j in range(4)]
     bests = [asked.best(low, low + 0.25) for low in lows]
-    plain, by_cells, moves = RankGate(asked, 1, None), RankGate(asked, 1, bests), [set[float](), set[float]()]
+    plain, by_cells, moves = (
+        RankGate(asked, 1, None, asked.window),
+        RankGate(asked, 1, bests, asked.window),
+        [set[float](), set[float]()],
+    )
     for id in range(80):
         spoken = its.spoken({"id": id, "ts": id, "point": [chance.random(), chance.random()]}, SETTINGS)
         for gate in (plain, by_cells):

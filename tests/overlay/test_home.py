@@ -13,8 +13,8 @@ def home() -> Home:
 
 
 def step(at: int, since: int, **parts: Any) -> HomeStep:
-    given: dict[str, Any] = {"handed": [], "came": [], "begins": [], "ends": []} | parts
-    return HomeStep(at, since=since, **given)
+    given: dict[str, Any] = {name: [] for name in ("handed", "came", "begins", "ends", "retracted", "forgone")}
+    return HomeStep(at, since=since, **(given | parts))
 
 
 STEPS = [

@@ -51,6 +51,7 @@ def test_no_publication_of_a_zone_is_better_than_its_bound(family: str) -> None:
     for id in range(40):
         routed = its.subscription(draw.subscription(chance, id, 100), SETTINGS)
         bests = zones.bests(routed)
+        assert bests.tolist() == [routed.best(*box) for box in zip(zones.low, zones.high, strict=True)]
         for spoken in said:
             score, best = routed.score(spoken.content), bests[zones.zone_of(spoken.place)]
             assert score is None or not routed.narrower(score, best)

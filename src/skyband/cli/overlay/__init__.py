@@ -5,7 +5,7 @@ import click
 from skyband.cli.group import Commands
 
 
-@click.group(cls=Commands, commands_in={"simulate": "skyband.cli.overlay.simulate"})
+@click.group(cls=Commands, commands_in={"draw": "skyband.cli.overlay.draw", "simulate": "skyband.cli.overlay.simulate"})
 def command() -> None:
     """Networks of brokers, and a simulator that tries to break them.
 

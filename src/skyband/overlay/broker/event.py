@@ -34,10 +34,20 @@ class Unsubscribed(NamedTuple):
     id: Id
 
 
+class Retracted(NamedTuple):
+    """A client takes back what was published here before it expires."""
+
+    id: Id
+
+
 class Resumed(NamedTuple):
     """The subscribers here have heard of changes up to this number, and want those after it."""
 
     heard: int
+
+
+class Draining(NamedTuple):
+    """The broker shall leave: it takes no publications and subscriptions any more, and says what it still has."""
 
 
 class Received(NamedTuple):
@@ -58,7 +68,9 @@ class Synced(NamedTuple):
     number: int
 
 
-Happening: TypeAlias = Started | Offered | Subscribed | Unsubscribed | Resumed | Received | Rang | Synced
+Happening: TypeAlias = (
+    Started | Offered | Retracted | Subscribed | Unsubscribed | Resumed | Draining | Received | Rang | Synced
+)
 
 
 class Send(NamedTuple):
@@ -86,6 +98,12 @@ class Keep(NamedTuple):
     n_records: int
 
 
+class Trim(NamedTuple):
+    """Forget so many first records of the disk: the one after them, which is durable, says all that they do."""
+
+    n_records: int
+
+
 class Timer(NamedTuple):
     """Ring at this time."""
 
@@ -101,6 +119,13 @@ class Tell(NamedTuple):
 
 class Accepted(NamedTuple):
     """A publication is durable: its number, and its id."""
+
+    number: int
+    id: Id
+
+
+class TakenBack(NamedTuple):
+    """A retraction is durable: the number of the publication, and its id."""
 
     number: int
     id: Id
@@ -132,5 +157,24 @@ class Heard(NamedTuple):
     id: Id
 
 
-Told: TypeAlias = Accepted | Taken | Refused | Changed | Heard
-Effect: TypeAlias = Send | Write | Sync | Keep | Timer | Tell
+class Lapsed(NamedTuple):
+    """The home here was away for too long: its answers between two times may have missed so many publications.
+
+    So many were given up by others before all homes had acknowledged them, whether they would have mattered or not.
+    """
+
+    since: int
+    until: int
+    n_lost: int
+
+
+class Drained(NamedTuple):
+    """What a broker that shall leave still has; it is free to go when that is nothing and nothing is on its way."""
+
+    n_subscriptions: int
+    n_publications: int
+    is_free: bool
+
+
+Told: TypeAlias = Accepted | TakenBack | Taken | Refused | Changed | Heard | Lapsed | Drained
+Effect: TypeAlias = Send | Write | Sync | Keep | Trim | Timer | Tell

@@ -10,7 +10,7 @@ from skyband.contract.tops import Id
 from skyband.covering.routed import RoutedSubscription, Spoken
 
 HEADER = 48
-"""Kind, schema, source, incarnation, session, lane, number, acknowledged numbers and length."""
+"""Kind, schema and chart, source, incarnation, session, lane, number, acknowledged numbers and length."""
 
 SUBSCRIBING, PUBLISHING, DELIVERING, UPDATING = "subscribing", "publishing", "delivering", "updating"
 RECALLING, UPKEEP = "recalling", "upkeep"
@@ -27,13 +27,17 @@ LIFE = 1 << 20
 
 
 class Publication(NamedTuple):
-    """What was published: the broker it was published at, its number there, and how subscriptions read it."""
+    """What was published: the broker it was published at, its number there, and how subscriptions read it.
+
+    One that was taken back says when. It travels once more then, so that whoever has it hears of that.
+    """
 
     origin: int
     number: int
     spoken: Spoken
     row: dict[str, Any]
     size: int
+    retracted: int | None = None
 
     @property
     def key(self) -> tuple[int, int]:
@@ -45,13 +49,22 @@ class Publication(NamedTuple):
         """When it was published."""
         return self.spoken.ts
 
+    @property
+    def since(self) -> int:
+        """When it was published, or taken back if it was: what is said to be complete up to then has it so."""
+        return self.ts if self.retracted is None else self.retracted
+
 
 class PublicationFrame(NamedTuple):
-    """A publication on its way; `rounds` are those of gossip that are left."""
+    """A publication on its way; `rounds` are those of gossip that are left.
+
+    One that `doubts` a subscription is the best of several that an old lease is about to let in: is it still right?
+    """
 
     publication: Publication
     column: str
     rounds: int = 0
+    doubts: Id | None = None
 
 
 class Proxy(NamedTuple):
@@ -85,12 +98,6 @@ class Recall(NamedTuple):
     n: int
 
 
-class Doubt(NamedTuple):
-    """An old lease is about to let in several publications that were held back: is it still right?"""
-
-    id: Id
-
-
 class Silence(NamedTuple):
     """All that was published up to a time, and was wanted by what the receiver has asked for so far, has been sent.
 
@@ -99,6 +106,26 @@ class Silence(NamedTuple):
 
     until: int
     asked: Any
+
+
+class Acknowledge(NamedTuple):
+    """All homes behind the sender, in the tree, have taken their steps up to a time: the least over the subtree."""
+
+    until: int
+
+
+class Want(NamedTuple):
+    """A home that was away for too long wants to know what was given up that it may have needed."""
+
+    since: int
+    until: int
+
+
+class GivenUp(NamedTuple):
+    """So many publications of the sender were given up before all homes had acknowledged them."""
+
+    since: int
+    n_lost: int
 
 
 class Register(NamedTuple):
@@ -133,7 +160,6 @@ class Delivered(NamedTuple):
 class Hello(NamedTuple):
     """Who speaks, by its incarnation; `knows` is the incarnation of the receiver that it knows, and 0 if none."""
 
-    chart: int
     knows: int
 
 
@@ -142,8 +168,10 @@ Frame: TypeAlias = (
     | Proxy
     | Withdraw
     | Recall
-    | Doubt
     | Silence
+    | Acknowledge
+    | Want
+    | GivenUp
     | Register
     | Deregister
     | Forwarded
@@ -153,8 +181,10 @@ Frame: TypeAlias = (
 
 _COLUMNS: dict[type[Any], str] = {
     Recall: RECALLING,
-    Doubt: UPDATING,
     Silence: UPKEEP,
+    Acknowledge: UPKEEP,
+    Want: UPKEEP,
+    GivenUp: UPKEEP,
     Register: SUBSCRIBING,
     Deregister: SUBSCRIBING,
     Forwarded: PUBLISHING,
@@ -164,7 +194,10 @@ _COLUMNS: dict[type[Any], str] = {
 
 
 class Envelope(NamedTuple):
-    """A frame between two brokers, or none where numbers are only acknowledged; numbers count by lane from 1."""
+    """A frame between two brokers, or none where numbers are only acknowledged; numbers count by lane from 1.
+
+    `chart` is the version of the sender's.
+    """
 
     source: int
     incarnation: int
@@ -173,6 +206,7 @@ class Envelope(NamedTuple):
     number: int
     frame: Frame | None
     acknowledged: tuple[int, int, int]
+    chart: int
 
 
 def column_of(frame: Frame | None) -> str:
@@ -189,7 +223,10 @@ def size_of(envelope: Envelope) -> int:
 
 
 def _body(frame: Frame) -> int:
-    if isinstance(frame, PublicationFrame | Forwarded):
+    if isinstance(frame, PublicationFrame):
+        doubts = 0 if frame.doubts is None else fields_size(frame.doubts)
+        return frame.publication.size + 16 + doubts
+    if isinstance(frame, Forwarded):
         return frame.publication.size + 16
     if isinstance(frame, Delivered):
         return frame.publication.size + fields_size(frame.subscription)

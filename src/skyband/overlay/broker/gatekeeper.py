@@ -16,15 +16,15 @@ from skyband.covering.routed import RoutedSubscription
 from skyband.overlay.broker.frame import LIFE, SUBSCRIBING, UPDATING, Proxy, Publication, Steps
 from skyband.overlay.broker.home import Home
 from skyband.overlay.broker.options import BrokerOptions
-from skyband.overlay.broker.retainer import gate_at
+from skyband.overlay.broker.step import gate_at
 from skyband.topk.chance import arrival_rank
 
 
 class RankGate:
-    """The n-th best score of what has come and is live, as a gate; while fewer have come it is open."""
+    """The n-th best score of what has come within a span of time, as a gate; while fewer have come it is open."""
 
-    def __init__(self, asked: RoutedSubscription, n: int, bests: list[float] | None) -> None:
-        self._asked, self._n = asked, n
+    def __init__(self, asked: RoutedSubscription, n: int, bests: list[float] | None, span: int | None) -> None:
+        self._asked, self._n, self._span = asked, n, span
         self._scores: list[float] = []
         self._ages: deque[tuple[int, float]] = deque()
         # Signed so that less is better, as the scores are.
@@ -39,8 +39,8 @@ class RankGate:
 
     def at(self, now: int) -> float:
         """The gate as of now, which must not go back."""
-        window = self._asked.window
-        while window is not None and self._ages and self._ages[0][0] + window <= now:
+        span = self._span
+        while span is not None and self._ages and self._ages[0][0] + span <= now:
             self._scores.pop(bisect_left(self._scores, self._ages.popleft()[1]))
         if len(self._scores) < self._n:
             return self._asked.open_gate
@@ -68,6 +68,21 @@ def lets_in_vain(proxy: Proxy, publication: Publication, gate: float, now: int) 
     return asked.passes(score, gate_at(proxy.steps, now)) and not asked.passes(score, gate)
 
 
+def counts_on(proxy: Proxy, publication: Publication) -> bool:
+    """Whether gates of a proxy may be as narrow as they are because of a publication, as long as that is live."""
+    asked = proxy.asked
+    if asked.threshold is not None or asked.window is None:
+        return False
+    gate = gate_at(proxy.steps, publication.ts + asked.window - 1)
+    return asked.passes(asked.score(publication.spoken.content), gate)
+
+
+def is_wider(steps: Steps, proxy: Proxy) -> bool:
+    """Whether steps let in at some time, from their first one on, what those of a proxy do not."""
+    times = {at for at, _ in (*steps, *proxy.steps) if at >= steps[0][0]}
+    return any(proxy.asked.narrower(gate_at(proxy.steps, at), gate_at(steps, at)) for at in times)
+
+
 class Gatekeeper:
     """The proxies of the subscriptions at home, as they were last sent."""
 
@@ -75,6 +90,8 @@ class Gatekeeper:
         self._number, self._options, self._home = number, options, home
         self.incarnation = 1
         self.proxies: dict[Id, Proxy] = {}
+        # The versions that last asked for more.
+        self.widest: dict[Id, int] = {}
         self._ranks: dict[Id, RankGate] = {}
         self._vain: dict[Id, int] = {}
         self._patience = options.chart.n_brokers - 1 if options.patience is None else options.patience
@@ -86,13 +103,14 @@ class Gatekeeper:
         version = self.incarnation * LIFE
         proxy = Proxy(asked, self._number, version, ((since, gate),), None, SUBSCRIBING)
         self.proxies[asked.id] = proxy
+        self.widest[asked.id] = version
         if asked.threshold is None and self._options.gates != "staircase":
-            self._ranks[asked.id] = RankGate(asked, self._rank(asked), self._cells(asked))
+            self._ranks[asked.id] = RankGate(asked, self._rank(asked), self._cells(asked), self._span(asked))
         return proxy
 
     def drop(self, id: Id) -> None:
         """A subscription has gone."""
-        for known in (self.proxies, self._ranks, self._vain):
+        for known in (self.proxies, self.widest, self._ranks, self._vain):
             known.pop(id, None)
 
     def note(self, publication: Publication) -> None:
@@ -111,12 +129,23 @@ class Gatekeeper:
                     tired.append(id)
         return tired
 
-    def renewed(self, id: Id, steps: Steps) -> Proxy:
+    def renewed(self, id: Id, steps: Steps, widens: bool = False) -> Proxy:
         """The proxy with other steps, which is how it is sent from now on."""
         self._vain.pop(id, None)
         before = self.proxies[id]
-        self.proxies[id] = before._replace(version=before.version + 1, steps=steps, column=UPDATING)
+        version = before.version + 1
+        self.proxies[id] = before._replace(version=version, steps=steps, column=UPDATING, widens=widens)
+        if widens:
+            self.widest[id] = version
         return self.proxies[id]
+
+    def counting_on(self, publication: Publication) -> list[Id]:
+        """The subscriptions whose proxies, as they were sent, may let less in because of a publication."""
+        return [id for id, proxy in self.proxies.items() if counts_on(proxy, publication)]
+
+    def is_wide(self, proxy: Proxy) -> bool:
+        """Whether a proxy, as it is known elsewhere, is not older than the last one that asked for more."""
+        return proxy.version >= self.widest.get(proxy.asked.id, 0)
 
     def opening(self, by: int) -> list[Id]:
         """The subscriptions whose staircases, as they were sent, let everything in by a time."""
@@ -133,7 +162,14 @@ class Gatekeeper:
         return [self.renewed(id, ((now, gates[id]),)) for id in moved]
 
     def _rank(self, asked: RoutedSubscription) -> int:
-        return asked.k if self._options.gates == "kth" else arrival_rank(asked.k, self._options.sigma) + 1
+        by_chance = self._options.gates == "chance"
+        return arrival_rank(asked.k, self._options.sigma) + 1 if by_chance else asked.k
+
+    def _span(self, asked: RoutedSubscription) -> int | None:
+        """How old a publication may be that counts: none does beyond the window."""
+        if self._options.gates != "recent" or asked.window is None:
+            return asked.window
+        return min(asked.window, self._options.recent)
 
     def _cells(self, asked: RoutedSubscription) -> list[float] | None:
         """How good publications can be in each cell of a grid over the unit cube, where only that counts."""
@@ -141,4 +177,5 @@ class Gatekeeper:
             return None
         n = self._options.cells
         corners = np.array(list(product(range(n), repeat=asked.n_dims)), np.float64)
-        return [asked.best(low, low + 1.0 / n) for low in corners / n]
+        bests: list[float] = asked.bests(corners / n, corners / n + 1.0 / n).tolist()
+        return bests

@@ -1,13 +1,14 @@
 """The home of subscriptions: the engine that answers them, what it was given, and what was told of it.
 
 Time goes on in *steps*. A step to the time t is: let subscriptions end, publish what was handed over late, let time
-pass to t, publish what came, and let others begin. One engine that is given all publications in the same steps reports
-the same changes row for row: what gates refuse changes nothing, and what they let in has come in time. Each step is
-one record on the disk, synced before its changes are told, so that a home that starts again takes the same steps and
-tells the same.
+pass to t, retract what was taken back, publish what came, and let others begin. One engine that is given all
+publications in the same steps reports the same changes row for row: what gates refuse changes nothing, and what they
+let in has come in time. Each step is one record on the disk, synced before its changes are told, so that a home that
+starts again takes the same steps and tells the same.
 """
 
-from collections.abc import Iterable
+import base64
+from collections.abc import Iterable, Set
 from typing import Any, NamedTuple
 
 import skyband
@@ -15,7 +16,7 @@ from skyband.contract import FAMILIES, AnyEngine
 from skyband.contract.tops import Id
 from skyband.covering.routed import RoutedSubscription
 from skyband.overlay.broker.frame import Publication
-from skyband.table import Settings, Window
+from skyband.table import Bounds, Settings, Window
 
 Row = tuple[Any, ...]
 
@@ -23,6 +24,7 @@ Row = tuple[Any, ...]
 class HomeStep(NamedTuple):
     """What a step takes in: publications handed over, those that came, rows that begin, and ids that end.
 
+    `retracted` are ids of publications that are taken back by the step, and `forgone` of those that were before.
     `since` is the time of the step before, which is on no disk if nothing came and nothing changed by it.
     """
 
@@ -32,11 +34,13 @@ class HomeStep(NamedTuple):
     begins: list[dict[str, Any]]
     ends: list[Id]
     since: int
+    retracted: list[Id]
+    forgone: list[Id]
 
     @property
     def is_empty(self) -> bool:
         """Whether time passes and nothing else."""
-        return not any((self.handed, self.came, self.begins, self.ends))
+        return not any((self.handed, self.came, self.begins, self.ends, self.retracted, self.forgone))
 
 
 class Home:
@@ -52,7 +56,10 @@ class Home:
         self.n_handed_changes = 0
         self.changes: list[tuple[int, Row]] = []
         self.seen: dict[tuple[int, int], int] = {}
+        self.withdrawn: dict[tuple[int, int], int] = {}
         self.begun: set[Id] = set()
+        self._foreseen: AnyEngine | None = None
+        self._ids_to_come: list[Id] = []
 
     @property
     def engine(self) -> AnyEngine:
@@ -61,7 +68,13 @@ class Home:
             window = Window.time(self.horizon)
             bounds = self.settings.bounds if FAMILIES[self.family].has_bounds else None
             self._engine = skyband.open(
-                self.family, self._engine_name, window=window, bounds=bounds, words=self.settings.words, **self._options
+                self.family,
+                self._engine_name,
+                window=window,
+                bounds=bounds,
+                words=self.settings.words,
+                threads=1,
+                **self._options,
             )
         return self._engine
 
@@ -72,6 +85,13 @@ class Home:
         self.seen[publication.key] = publication.ts
         return True
 
+    def is_withdrawn_now(self, publication: Publication) -> bool:
+        """Whether it was not known before that a publication was taken back; it is from now on."""
+        is_news = publication.key not in self.withdrawn
+        if is_news:
+            self.withdrawn[publication.key] = publication.since
+        return is_news
+
     @property
     def has_engine(self) -> bool:
         """Whether anything was ever asked of the engine."""
@@ -80,6 +100,20 @@ class Home:
     def absorb(self, row: dict[str, Any]) -> None:
         """Publish what comes late, between two steps: gates have kept it back, so that it changes nothing."""
         self.n_handed_changes += len(self.engine.publish([row]))
+        if self._foreseen is not None:
+            self._foreseen.publish([row])
+
+    def forgo(self, id: Id) -> None:
+        """Retract what was taken back before the time of the last step: no gate has let it in since."""
+        self.n_handed_changes += len(self.engine.retract([id]))
+        if self._foreseen is not None:
+            self._foreseen.retract([id])
+
+    def foresee(self, ids: list[Id]) -> None:
+        """Publications with these ids will be taken back by later steps: gates are those without them."""
+        if self._foreseen is not None:
+            self._foreseen.retract([id for id in ids if id not in self._ids_to_come])
+        self._ids_to_come = ids
 
     def take(self, step: HomeStep) -> list[Row]:
         """Take a step; answers with the rows of its changes, which are numbered on from `n_changes`."""
@@ -89,32 +123,59 @@ class Home:
         if step.handed:
             tables.append(self.engine.publish(step.handed))
             self.n_handed_changes += len(tables[-1])
+        if step.forgone:
+            tables.append(self.engine.retract(step.forgone))
+            self.n_handed_changes += len(tables[-1])
         if self._engine is not None or step.begins or step.came:
             tables.append(self.engine.advance(step.at))
+            if step.retracted:
+                tables.append(self.engine.retract(step.retracted))
             if step.came:
                 tables.append(self.engine.publish(step.came))
             if step.begins:
                 tables.append(self.engine.subscribe(step.begins))
         self.begun = (self.begun | {row["id"] for row in step.begins}) - set(step.ends)
-        self.applied = step.at
+        self.applied, self._foreseen = step.at, None
         rows = [tuple(row.values()) for table in tables if len(table) for row in table.to_pylist()]
         self.changes += enumerate(rows, self.n_changes)
         self.n_changes += len(rows)
         self._forget(step.at)
         return rows
 
+    @property
+    def first_kept(self) -> int:
+        """The number of the oldest change that is kept, or of the next one where none is."""
+        return self.changes[0][0] if self.changes else self.n_changes
+
     def changes_from(self, heard: int) -> list[tuple[int, Row]]:
         """The changes with numbers from `heard` on, as far as they are kept."""
         return [change for change in self.changes if change[0] >= heard]
 
     def gates(self, at: int) -> dict[Id, float]:
-        """The gates of the subscriptions that have begun, for a time."""
-        found = self.engine.gates(at=max(at, self.applied))
+        """The gates of the subscriptions that have begun, for a time, without what is known to be taken back."""
+        return self._gates_of(self._ahead, at)
+
+    def gates_of_now(self) -> dict[Id, float]:
+        """The gates as of the last step, with all that it had."""
+        return self._gates_of(self.engine, self.applied)
+
+    def _gates_of(self, engine: AnyEngine, at: int) -> dict[Id, float]:
+        found = engine.gates(at=max(at, self.applied))
         return dict(zip(found["subscription"].to_pylist(), found["gate"].to_pylist(), strict=True))
 
+    @property
+    def _ahead(self) -> AnyEngine:
+        """The engine, or a copy of it without what is known to be taken back: nobody else can say what comes then."""
+        if not self._ids_to_come or self._engine is None:
+            return self.engine
+        if self._foreseen is None:
+            self._foreseen = type(self._engine).from_bytes(self._engine.to_bytes(), self._engine.settings)
+            self._foreseen.retract(self._ids_to_come)
+        return self._foreseen
+
     def staircase(self, id: Id) -> tuple[tuple[int, float], ...]:
-        """How the gate of a subscription widens from the time of the last step on."""
-        found = self.engine.staircase([id])
+        """How its gate widens from the time of the last step on, without what is known to be taken back."""
+        found = self._ahead.staircase([id])
         times = [self.applied if at is None else at for at in found["at"].to_pylist()]
         return tuple(zip(times, found["gate"].to_pylist(), strict=True))
 
@@ -122,12 +183,44 @@ class Home:
         """The tops, as rows."""
         return [] if self._engine is None else [tuple(row.values()) for row in self._engine.top().to_pylist()]
 
+    def saved(self, pending: Set[tuple[int, int]], retracting: Set[tuple[int, int]] = frozenset()) -> dict[str, Any]:
+        """The state as plain values, for a checkpoint; what is pending is in no step yet, and has to come again."""
+        engine: dict[str, Any] | None = None
+        if self._engine is not None:
+            settings = self._engine.settings
+            packed = base64.b64encode(self._engine.to_bytes()).decode()
+            engine = {"dims": settings.dims, "bounds": settings.bounds.plain, "packed": packed}
+        return {
+            "applied": self.applied,
+            "n_changes": self.n_changes,
+            "n_handed_changes": self.n_handed_changes,
+            "changes": self.changes,
+            "seen": [(*key, ts) for key, ts in self.seen.items() if key not in pending],
+            "withdrawn": [(*key, ts) for key, ts in self.withdrawn.items() if key not in retracting],
+            "begun": sorted(self.begun, key=str),
+            "engine": engine,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take on a state that was saved."""
+        self.applied, self.n_changes = state["applied"], state["n_changes"]
+        self.n_handed_changes = state["n_handed_changes"]
+        self.changes = [(number, tuple(row)) for number, row in state["changes"]]
+        self.seen = {(origin, number): ts for origin, number, ts in state["seen"]}
+        self.withdrawn = {(origin, number): ts for origin, number, ts in state["withdrawn"]}
+        self.begun = set(state["begun"])
+        if state["engine"] is not None:
+            dims, bounds, packed = (state["engine"][name] for name in ("dims", "bounds", "packed"))
+            settings = self.engine.settings._replace(dims=dims, bounds=Bounds.of(bounds))
+            self._engine = type(self.engine).from_bytes(base64.b64decode(packed), settings, threads=1)
+
     def _forget(self, now: int) -> None:
         """Forget changes, and what has come, of two horizons ago: nothing of that can come again."""
         limit = now - 2 * self.horizon
         if self.changes and self.changes[0][1][5] is not None and self.changes[0][1][5] < limit:
             self.changes = [change for change in self.changes if change[1][5] >= limit]
             self.seen = {key: ts for key, ts in self.seen.items() if ts >= limit}
+            self.withdrawn = {key: ts for key, ts in self.withdrawn.items() if ts >= limit}
 
 
 def rows_of(publications: Iterable[Publication]) -> list[dict[str, Any]]:

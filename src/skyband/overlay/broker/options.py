@@ -9,7 +9,7 @@ from skyband.overlay.broker.zone_map import ZoneMap
 from skyband.table import Settings
 
 Mode = Literal["watermark", "eager"]
-GateRule = Literal["staircase", "chance", "kth"]
+GateRule = Literal["staircase", "chance", "recent", "kth"]
 UpdateRule = Literal["every", "cells"]
 Inform = Literal["nobody", "neighbours"]
 
@@ -20,10 +20,12 @@ class BrokerOptions:
 
     `mode` is "watermark", where answers are those of one engine row for row, tick by tick, or "eager", where they come
     as soon as they can and tops converge. `gates` says what a proxy lets in: what a "staircase" does; what has a
-    "chance" above `sigma` to enter a top, as PA has it; or what is as good as the "kth" score, which is wrong on
-    purpose. `updates` sends new gates on every change, or only when they reach other `cells` of a grid in the unit
-    cube. A staircase is sent anew when `patience` publications came in vain; None is as many as the update has
-    messages.
+    "chance" above `sigma` to enter a top, as PA has it; what is as good as the k-th best of "recent" publications, as
+    SASF has it; or what is as good as the "kth" score, which is wrong on purpose. A home does not see what other
+    brokers refuse, so that `recent` is a time and not a number of publications. `updates` sends new gates on every
+    change, or only when they reach other `cells` of a grid in the unit cube. A staircase is sent anew when `patience`
+    publications came in vain; None is as many as the update has messages. A checkpoint is written after so many
+    records.
     """
 
     chart: Chart
@@ -42,18 +44,15 @@ class BrokerOptions:
     updates: UpdateRule = "every"
     cells: int = 3
     sigma: float = 1e-3
+    recent: int = 120_000_000
     patience: int | None = None
     covering: bool = True
+    checkpoint: int = 1000
     inform: Inform = "neighbours"
     fan_out: int = 2
     rounds: int = 4
     seed: int = 0
     zones: ZoneMap | None = None
-
-    @property
-    def retention(self) -> int:
-        """How long a broker keeps publications: as long as they may be live, and as a home may be behind."""
-        return self.horizon + (self.grace if self.mode == "watermark" else 0)
 
     @property
     def holds(self) -> bool:

@@ -5,22 +5,19 @@ members of tops expire, and is handed over then. A gate may be old: arrivals els
 so that too much is sent and never too little.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 from skyband.contract.tops import Id
-from skyband.overlay.broker.frame import RECALLING, Proxy, Publication, Steps
+from skyband.covering.routed import RoutedSubscription
+from skyband.overlay.broker.frame import RECALLING, Proxy, Publication
+from skyband.overlay.broker.held_places import HeldPlaces
+from skyband.overlay.broker.screen import ProxyScreen
+from skyband.overlay.broker.step import FOR_EVER, NEVER, gate_at, next_step
 
 Key = tuple[int, int]
+NOBODY = -1
+"""Where publications come from that were made here."""
 Emit = Callable[[int, Publication, str], None]
-FOR_EVER = 1 << 62
-NEVER = -FOR_EVER
-
-
-def gate_at(steps: Steps, at: int) -> float:
-    """The gate that steps have for a time; before the first one it is that of the first."""
-    i = bisect_right(steps, (at, float("inf"))) - 1
-    return steps[i if i > 0 else 0][1]
 
 
 def relevant_at(proxy: Proxy, publication: Publication, now: int) -> int:
@@ -64,8 +61,15 @@ def _passes(proxy: Proxy, publication: Publication, at: int) -> bool:
     return asked.passes(asked.score(publication.spoken.content), gate_at(proxy.steps, at))
 
 
+def _place(asked: RoutedSubscription, publication: Publication) -> tuple[float, int, Key]:
+    """Where a publication that has a score stands among others, the best first."""
+    score = asked.score(publication.spoken.content)
+    assert score is not None
+    return (score if asked.ascending else -score), -publication.ts, publication.key
+
+
 class HeldBack:
-    """A publication that is kept while it is live, and the destinations that have it."""
+    """A publication that is kept while it is live, taken back or not, and the destinations that have it."""
 
     __slots__ = ("publication", "sent")
 
@@ -77,38 +81,52 @@ class HeldBack:
 class Destination:
     """A broker that proxies came from. `asked` counts those that widened what it wants."""
 
-    __slots__ = ("asked", "proxies", "seen")
+    __slots__ = ("_next", "asked", "handed", "proxies", "seen")
 
     def __init__(self) -> None:
         self.proxies: dict[Id, Proxy] = {}
+        # By proxy the gate up to which all that is held has been sent.
+        self.handed: dict[Id, float] = {}
         self.asked = 0
         self.seen = NEVER
+        # No gate widens before.
+        self._next = NEVER
+
+    def put(self, proxy: Proxy) -> None:
+        """A new proxy, or a new version of one."""
+        self.proxies[proxy.asked.id] = proxy
+        self._next = min(self._next, next_step(proxy.steps, self.seen))
 
     def due(self, now: int) -> list[Proxy]:
         """The proxies whose gates have widened since this was last asked."""
         before, self.seen = self.seen, now
+        if now < self._next:
+            return []
+        self._next = min((next_step(proxy.steps, now) for proxy in self.proxies.values()), default=FOR_EVER)
         return [proxy for proxy in self.proxies.values() if gate_at(proxy.steps, before) != gate_at(proxy.steps, now)]
 
 
 class Retainer:
     """Destinations, and what is held back from them; `emit` sends a publication to one of them.
 
-    Where there is a `doubt`, it is told of a proxy by which time lets in several publications at once; if it says so,
-    these are kept until the proxy is put again.
+    Where there is a `doubt`, it is told of a proxy by which time lets in several publications at once, with the best of
+    these; if it has sent that one, the others are kept until the proxy is put again.
     """
 
     def __init__(
         self,
         emit: Emit,
-        retention: int,
+        kept_since: Callable[[], int],
         holds: bool,
         admits: Admits,
-        doubt: Callable[[int, Proxy], bool] | None = None,
+        doubt: Callable[[int, Proxy, Publication], bool] | None = None,
     ) -> None:
-        self.emit, self.retention, self.holds, self.admits = emit, retention, holds, admits
+        self.emit, self.holds, self.admits = emit, holds, admits
+        self._kept_since = kept_since
         self._doubt = doubt
         self.destinations: dict[int, Destination] = {}
         self.held: dict[Key, HeldBack] = {}
+        self._screen, self._places = ProxyScreen(), HeldPlaces[HeldBack]()
 
     def destination(self, number: int) -> Destination:
         """A destination, made when it is first asked for."""
@@ -118,34 +136,51 @@ class Retainer:
         return found
 
     def offer(self, publication: Publication, now: int, came_from: int) -> bool:
-        """Take a publication that has come; sends it to whoever may need it, and tells whether it is new."""
+        """Take a publication that has come; sends it to whoever may need it, and tells whether it is new.
+
+        One that was taken back since goes once more to whoever has it.
+        """
         key = publication.key
         if self.holds:
             if key in self.held:
-                self.held[key].sent.add(came_from)
+                self._again(self.held[key], publication, came_from)
                 return False
             held = self.held[key] = HeldBack(publication, came_from)
-        for number, destination in self.destinations.items():
-            if number != came_from and self._wants(destination, publication, now):
+            self._places.add(held)
+        for number in self._takers(publication, now):
+            if number != came_from:
                 if self.holds:
                     held.sent.add(number)
                 self.emit(number, publication, "")
         return True
 
     def put(self, number: int, proxy: Proxy, now: int) -> None:
-        """A destination asks for what a proxy lets in from now on; what it lets in of what is held is sent."""
+        """A destination asks for what a proxy lets in from now on; what it lets in of what is held is sent.
+
+        One that comes late, after a later version of it, says nothing new.
+        """
         destination = self.destination(number)
-        destination.proxies[proxy.asked.id] = proxy
-        self._hand_over(number, [proxy], now)
+        before = destination.proxies.get(proxy.asked.id)
+        if before is not None and before.version > proxy.version:
+            return
+        destination.put(proxy)
+        self._screen.put(number, proxy, now)
+        if before is None or not self._has_sent(destination, before, proxy, now):
+            self._hand_over(number, [proxy], now)
+        destination.handed[proxy.asked.id] = gate_at(proxy.steps, now)
 
     def withdraw(self, number: int, id: Id) -> None:
         """A destination has no use for a subscription any more."""
         if number in self.destinations:
             self.destinations[number].proxies.pop(id, None)
+            self.destinations[number].handed.pop(id, None)
+            self._screen.drop(number, id)
 
     def forget(self, number: int) -> None:
         """A destination has lost all that it had, or may have; it will ask again."""
-        self.destinations.pop(number, None)
+        gone = self.destinations.pop(number, None)
+        for id in gone.proxies if gone is not None else ():
+            self._screen.drop(number, id)
         for held in self.held.values():
             held.sent.discard(number)
 
@@ -157,7 +192,8 @@ class Retainer:
                 due = [proxy for proxy in due if not self._is_doubted(number, proxy, now)]
             if due:
                 self._hand_over(number, due, now)
-        self._prune(now)
+                destination.handed |= {proxy.asked.id: gate_at(proxy.steps, now) for proxy in due}
+        self._prune()
 
     def resend(self, number: int, now: int) -> None:
         """A destination has lost what it was sent, and its proxies are still right: send it all again."""
@@ -172,45 +208,77 @@ class Retainer:
             return
         asked = proxy.asked
         live = [
-            (score if asked.ascending else -score, held.publication)
+            held
             for held in self.held.values()
             if number not in held.sent
             and (asked.window is None or held.publication.ts + asked.window > now)
-            and (score := asked.score(held.publication.spoken.content)) is not None
+            and asked.score(held.publication.spoken.content) is not None
         ]
-        live.sort(key=lambda pair: (pair[0], -pair[1].ts, pair[1].key))
-        for _, publication in live[:n]:
-            self._send(number, self.held[publication.key], RECALLING)
+        live.sort(key=lambda held: _place(asked, held.publication))
+        for held in live[:n]:
+            self._send(number, held, RECALLING)
 
     def publications(self) -> Iterator[Publication]:
         """All that is held, sent or not."""
         return (held.publication for held in self.held.values())
 
-    def _wants(self, destination: Destination, publication: Publication, now: int) -> bool:
-        return any(self.admits(proxy, publication, now) for proxy in destination.proxies.values())
+    def _takers(self, publication: Publication, now: int) -> list[int]:
+        """The destinations that have a proxy which lets a publication in."""
+        if self._screen.is_worthwhile:
+            near = self._screen.near(publication.spoken.place, now)
+            asked = [(number, near[number]) for number in self.destinations if number in near]
+        else:
+            asked = [(number, list(each.proxies.values())) for number, each in self.destinations.items()]
+        return [number for number, proxies in asked if any(self.admits(each, publication, now) for each in proxies)]
+
+    def _has_sent(self, destination: Destination, before: Proxy, proxy: Proxy, now: int) -> bool:
+        """Whether all that a new version lets in has been sent for the old one, as far as that is known at once."""
+        if self.admits is admits_since or (before.closes or FOR_EVER) <= now or before.asked.row != proxy.asked.row:
+            return False
+        handed = destination.handed.get(proxy.asked.id)
+        return handed is not None and not proxy.asked.narrower(handed, gate_at(proxy.steps, now))
 
     def _is_doubted(self, number: int, proxy: Proxy, now: int) -> bool:
-        """Whether a proxy lets in several at once, and its home is asked first."""
-        let_in = (
-            held for held in self.held.values() if number not in held.sent and self.admits(proxy, held.publication, now)
-        )
-        is_burst = next(let_in, None) is not None and next(let_in, None) is not None
-        return is_burst and self._doubt is not None and self._doubt(number, proxy)
+        """Whether a proxy lets in several at once, and its home is asked first, by the best of them."""
+        let_in = self._let_in(number, [proxy], now)
+        if len(let_in) < 2 or self._doubt is None:
+            return False
+        best = min(let_in, key=lambda held: _place(proxy.asked, held.publication))
+        if not self._doubt(number, proxy, best.publication):
+            return False
+        best.sent.add(number)
+        return True
 
     def _hand_over(self, number: int, proxies: list[Proxy], now: int) -> None:
-        for held in self.held.values():
-            publication = held.publication
-            if number not in held.sent and any(self.admits(each, publication, now) for each in proxies):
-                self._send(number, held, "")
+        for held in self._let_in(number, proxies, now):
+            self._send(number, held, "")
+
+    def _let_in(self, number: int, proxies: list[Proxy], now: int) -> list[HeldBack]:
+        """What these proxies let in and has not been sent, in the order in which it came."""
+        found: dict[int, HeldBack] = {}
+        for proxy in proxies:
+            for row, held in self._places.near(proxy, now):
+                if row not in found and number not in held.sent and self.admits(proxy, held.publication, now):
+                    found[row] = held
+        return [found[row] for row in sorted(found)]
+
+    def _again(self, held: HeldBack, publication: Publication, came_from: int) -> None:
+        held.sent.add(came_from)
+        if publication.retracted is not None and held.publication.retracted is None:
+            held.publication = publication
+            for number in sorted(held.sent - {came_from, NOBODY}):
+                self.emit(number, publication, "")
 
     def _send(self, number: int, held: HeldBack, column: str) -> None:
         held.sent.add(number)
         self.emit(number, held.publication, column)
 
-    def _prune(self, now: int) -> None:
+    def _prune(self) -> None:
         """What is older than anybody may need goes; about in the order of time, so that some stays a while longer."""
-        limit = now - self.retention
-        for key in list(self.held):
-            if self.held[key].publication.ts > limit:
+        limit = self._kept_since()
+        while self.held:
+            key, held = next(iter(self.held.items()))
+            if held.publication.ts > limit:
                 break
             del self.held[key]
+            self._places.drop_oldest()

@@ -37,7 +37,7 @@ class Lane:
 class Session:
     """What a broker knows of its talk with another one; `incarnation` is 0 as long as the other has not been met."""
 
-    __slots__ = ("acknowledged", "incarnation", "lanes", "noted", "owes", "peer")
+    __slots__ = ("acknowledged", "incarnation", "lanes", "n_waiting", "noted", "owes", "peer")
 
     def __init__(self, peer: int, incarnation: int) -> None:
         self.peer = peer
@@ -45,11 +45,8 @@ class Session:
         self.lanes = tuple(Lane() for _ in range(N_LANES))
         self.acknowledged = self.noted = (0, 0, 0)
         self.owes = False
-
-    @property
-    def n_waiting(self) -> int:
-        """How many frames wait for credit."""
-        return sum(len(lane.waiting) for lane in self.lanes)
+        # How many frames wait for credit.
+        self.n_waiting = 0
 
 
 class Sessions:
@@ -73,8 +70,12 @@ class Sessions:
         self._busy: dict[int, Session] = {}
         self._blocked: dict[int, Session] = {}
         self._greeted: set[int] = set()
+        self._refused: set[tuple[int, int]] = set()
         self._has_beat = False
         self.n_waiting = 0
+        self._n_homeward = 0
+        # How often a frame was taken, or a session began anew.
+        self.n_news = 0
         self.relays = False
 
     def start(self, incarnation: int, peers: range) -> None:
@@ -96,6 +97,12 @@ class Sessions:
         """All sessions there are."""
         return self._sessions.values()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that was sent is acknowledged, and everybody who was greeted has answered."""
+        lanes = (lane for session in self._sessions.values() for lane in session.lanes)
+        return not self._greeted and not any(lane.unacknowledged or lane.waiting for lane in lanes)
+
     def send(self, peer: int, lane: int, frame: Frame) -> None:
         """Send a frame, at once or when there is credit."""
         session = self._sessions.get(peer) or self.session(peer)
@@ -107,19 +114,19 @@ class Sessions:
             its.waiting[-1] = frame
         elif lane != CONTROL and (len(its.unacknowledged) >= self.credit or its.waiting):
             its.waiting.append(frame)
+            session.n_waiting += 1
             self.n_waiting += 1
+            self._n_homeward += lane == HOMEWARD
         else:
             self._transmit(session, lane, its, frame)
 
     def receive(self, envelope: Envelope) -> None:
         """Take an envelope, and all frames that were only waiting for it."""
+        if envelope.chart != self.chart:
+            self._refuse(envelope)
+            return
         session = self._sessions.get(envelope.source) or self.session(envelope.source)
         frame = envelope.frame
-        if isinstance(frame, Hello) and frame.chart != self.chart:
-            self.effects.append(
-                Tell(Refused(f"Broker {envelope.source} has another chart: give all brokers the same."))
-            )
-            return
         if self.is_stale(session, envelope):
             return
         if envelope.incarnation > session.incarnation:
@@ -138,6 +145,13 @@ class Sessions:
             self._keep(session, envelope, frame)
         if self._blocked:
             self._unblock()
+
+    def _refuse(self, envelope: Envelope) -> None:
+        """Brokers with different charts do not talk; it is said once for each of them."""
+        if (envelope.source, envelope.chart) not in self._refused:
+            self._refused.add((envelope.source, envelope.chart))
+            reason = f"Broker {envelope.source} has another chart: give all brokers the same."
+            self.effects.append(Tell(Refused(reason)))
 
     def is_stale(self, session: Session, envelope: Envelope) -> bool:
         """Whether an envelope is from an earlier life of its sender."""
@@ -173,10 +187,13 @@ class Sessions:
             self._arm()
 
     def _say_hello(self, session: Session) -> None:
-        self._send_now(session, 0, 0, Hello(self.chart, session.incarnation))
+        self._send_now(session, 0, 0, Hello(session.incarnation))
 
     def _renew(self, session: Session, incarnation: int) -> None:
         self.n_waiting -= session.n_waiting
+        self._n_homeward -= len(session.lanes[HOMEWARD].waiting)
+        self.n_news += 1
+        session.n_waiting = 0
         fresh = Session(session.peer, incarnation)
         session.incarnation, session.lanes = incarnation, fresh.lanes
         session.acknowledged = session.noted = (0, 0, 0)
@@ -193,12 +210,9 @@ class Sessions:
 
     def _send_now(self, session: Session, lane: int, number: int, frame: Frame | None) -> None:
         session.owes = False
-        self.effects.append(
-            Send(
-                session.peer,
-                Envelope(self.number, self.incarnation, session.incarnation, lane, number, frame, session.acknowledged),
-            )
-        )
+        its = self.incarnation, session.incarnation
+        envelope = Envelope(self.number, *its, lane, number, frame, session.acknowledged, self.chart)
+        self.effects.append(Send(session.peer, envelope))
 
     def _note(self, session: Session, acknowledged: tuple[int, int, int]) -> None:
         session.noted = acknowledged
@@ -207,7 +221,9 @@ class Sessions:
             while its.unacknowledged and its.unacknowledged[0][0] <= up_to:
                 its.unacknowledged.popleft()
             while its.waiting and len(its.unacknowledged) < self.credit:
+                session.n_waiting -= 1
                 self.n_waiting -= 1
+                self._n_homeward -= lane == HOMEWARD
                 self._transmit(session, lane, its, its.waiting.popleft())
 
     def _keep(self, session: Session, envelope: Envelope, frame: Frame) -> None:
@@ -241,10 +257,11 @@ class Sessions:
         """
         if self.relays:
             return self.n_waiting > session.n_waiting
-        return any(each.lanes[HOMEWARD].waiting for each in self._sessions.values())
+        return self._n_homeward > 0
 
     def _take_next(self, session: Session, lane: int, its: Lane, frame: Frame) -> None:
         its.n_taken += 1
+        self.n_news += 1
         control, flow, homeward = session.acknowledged
         if lane == CONTROL:
             control = its.n_taken

@@ -20,7 +20,7 @@ class ZoneMap:
         self.zones = Zones(self._even(sample), n_brokers)
         borders = self.zones.borders
         self.low, self.high = borders.low[:, : self.n_dims], borders.high[:, : self.n_dims]
-        self._bests: dict[Id, tuple[RoutedSubscription, list[float]]] = {}
+        self._bests: dict[Id, tuple[RoutedSubscription, Floats]] = {}
 
     def zone_of(self, place: tuple[float, ...]) -> int:
         """The broker whose zone holds a place."""
@@ -30,22 +30,23 @@ class ZoneMap:
         """The brokers whose zones share a border with this one."""
         return sorted(int(other) for other in self.zones.neighbours(zone))
 
-    def bests(self, asked: RoutedSubscription) -> list[float]:
+    def bests(self, asked: RoutedSubscription) -> Floats:
         """For each zone, how good a publication in it can be for a subscription at best."""
-        known, bests = self._bests.get(asked.id, (None, []))
-        if known is not asked:
-            bests = [asked.best(low, high) for low, high in zip(self.low, self.high, strict=True)]
-            self._bests[asked.id] = asked, bests
-        return bests
+        found = self._bests.get(asked.id)
+        if found is None or found[0] is not asked:
+            found = self._bests[asked.id] = asked, asked.bests(self.low, self.high)
+        return found[1]
 
     def zone_for(self, asked: RoutedSubscription) -> int:
         """The zone where publications can be best for a subscription: its rendezvous."""
         bests = self.bests(asked)
-        return bests.index(min(bests) if asked.ascending else max(bests))
+        return int(bests.argmin() if asked.ascending else bests.argmax())
 
     def reached(self, asked: RoutedSubscription, gate: float) -> list[int]:
         """The zones that may hold what passes a gate."""
-        return [zone for zone, best in enumerate(self.bests(asked)) if asked.passes(best, gate)]
+        bests = self.bests(asked)
+        reached: list[int] = np.flatnonzero(bests <= gate if asked.ascending else bests >= gate).tolist()
+        return reached
 
     def _even(self, places: Floats) -> Floats:
         return places if places.shape[1] % 2 == 0 else np.column_stack([places, np.zeros(len(places))])

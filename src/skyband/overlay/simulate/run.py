@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from time import process_time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from skyband.overlay.broker.broker import Broker
-from skyband.overlay.simulate.property import RunWatcher, check_run
+from skyband.overlay.simulate.property import check_run
 from skyband.overlay.simulate.scenario import Scenario, ScenarioShape, draw_scenario
 from skyband.overlay.simulate.shrink import shrink
 from skyband.overlay.simulate.tally import Sent
+from skyband.overlay.simulate.twin import check_twins
+from skyband.overlay.simulate.watcher import RunWatcher
 from skyband.overlay.simulate.world import BrokerWorld, MakeBroker
 from skyband.overlay.strategy import strategy_named
 
@@ -16,8 +18,24 @@ BREAKDOWNS = (ArithmeticError, AssertionError, AttributeError, LookupError, Type
 """What a broker may raise when it is wrong."""
 
 
+class WorldView(Protocol):
+    """Somebody who looks on: at the begin of a run, after every event, and at the end."""
+
+    def begin(self) -> None:
+        """A run begins."""
+
+    def __call__(self, world: BrokerWorld, broker: Broker) -> None:
+        """Something has happened to a broker."""
+
+    def end(self, world: BrokerWorld) -> None:
+        """The run has come to its end."""
+
+
 class Outcome(NamedTuple):
-    """What came of a seed: events and the processor's seconds they took, messages, the trace's digest, and wrongs."""
+    """What came of a seed: events and the processor's seconds they took, messages, the trace's digest, and wrongs.
+
+    `links` counts messages by who sent them to whom, upkeep left out.
+    """
 
     seed: int
     n_events: int
@@ -27,37 +45,66 @@ class Outcome(NamedTuple):
     digest: int
     wrongs: list[str]
     shortest: list[str]
+    links: dict[tuple[int, int], int]
 
 
-def wrongs_of(scenario: Scenario, make: MakeBroker = Broker) -> list[str]:
-    """What is wrong with a run; a broker that breaks down is wrong too."""
+def wrongs_of(scenario: Scenario, make: MakeBroker = Broker, twins: bool = False) -> list[str]:
+    """What is wrong with a run, and with its twins if these are wanted; a broker that breaks down is wrong too."""
     watcher = RunWatcher()
     world = BrokerWorld(scenario, make, watcher)
     try:
-        return check_run(world.run(), watcher)
+        return check_run(world.run(), watcher) or (check_twins(scenario, make) if twins else [])
     except BREAKDOWNS as error:
         return [f"At {world.now} a broker breaks down: {error!r}."]
 
 
 def simulate(
-    scenario: Scenario, make: MakeBroker = Broker, shrinks: bool = True, note: Callable[[str], None] | None = None
+    scenario: Scenario,
+    make: MakeBroker = Broker,
+    shrinks: bool = True,
+    note: Callable[[str], None] | None = None,
+    view: WorldView | None = None,
+    twins: bool = False,
 ) -> Outcome:
-    """Run a scenario and check it; one that goes wrong is made as short as it can be, with its trace."""
+    """Run a scenario and check it, with its twins if these are wanted; one that goes wrong is made as short as it can
+    be, with its trace."""
     watcher, since = RunWatcher(), process_time()
-    world, shortest = BrokerWorld(scenario, make, watcher), list[str]()
+    world, shortest = BrokerWorld(scenario, make, watcher if view is None else _both(watcher, view)), list[str]()
     try:
         world.run()
         seconds = process_time() - since
-        wrongs = check_run(world, watcher)
+        wrongs = check_run(world, watcher) or (check_twins(scenario, make) if twins else [])
     except BREAKDOWNS as error:
         seconds, wrongs = process_time() - since, [f"At {world.now} a broker breaks down: {error!r}."]
+    if view is not None:
+        view.end(world)
     if wrongs and shrinks:
         if note is not None:
             note(f"Seed {scenario.seed} goes wrong: looking for the shortest trace.")
-        shortest = trace_of(shrink(scenario, lambda smaller: bool(wrongs_of(smaller, make))), make)
+        shortest = trace_of(shrink(scenario, lambda smaller: bool(wrongs_of(smaller, make, twins))), make)
     n_changes = sum(len(audience.changes) for audience in world.audiences)
     sent = world.tally.columns()
-    return Outcome(scenario.seed, world.n_events, seconds, sent, n_changes, world.digest, wrongs, shortest)
+    return Outcome(
+        scenario.seed,
+        world.n_events,
+        seconds,
+        sent,
+        n_changes,
+        world.digest,
+        wrongs,
+        shortest,
+        dict(world.tally.by_link),
+    )
+
+
+def _both(watcher: RunWatcher, view: WorldView) -> Callable[[BrokerWorld, Broker], None]:
+    view.begin()
+
+    def look(world: BrokerWorld, broker: Broker) -> None:
+        watcher(world, broker)
+        view(world, broker)
+
+    return look
 
 
 def trace_of(scenario: Scenario, make: MakeBroker = Broker) -> list[str]:

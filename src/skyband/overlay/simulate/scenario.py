@@ -12,12 +12,16 @@ import numpy as np
 
 from skyband.contract.family import FAMILIES
 from skyband.overlay.broker.chart import CHARTS
-from skyband.overlay.broker.event import Offered, Subscribed, Unsubscribed
+from skyband.overlay.broker.event import Offered, Retracted, Subscribed, Unsubscribed
 from skyband.overlay.broker.options import BrokerOptions
 from skyband.overlay.broker.zone_map import ZoneMap
+from skyband.overlay.simulate.disk import Unsynced
 
 SECOND = 1_000_000
 SIDE = 10
+CHECKPOINTS = (3, 17, 1000)
+HEALING = 8 * SECOND
+"""After so long brokers are up, and have told each other what was lost."""
 WORDS = ("tea", "jazz", "rain", "tram", "moon")
 
 
@@ -26,7 +30,7 @@ class Request(NamedTuple):
 
     at: int
     broker: int
-    what: Offered | Subscribed | Unsubscribed
+    what: Offered | Retracted | Subscribed | Unsubscribed
 
 
 class Crash(NamedTuple):
@@ -34,7 +38,7 @@ class Crash(NamedTuple):
 
     `at` is a time; with `at_sync` it is the number of a sync, counted over all brokers, and the broker that asks for it
     stops before (or, with `durable`, after) it is done. Of what was not synced a first part survives, and perhaps the
-    next record in part.
+    next record in part, by "chance"; or all of it is "lost"; or all but a part of the first record, which is "torn".
     """
 
     at: int
@@ -42,6 +46,19 @@ class Crash(NamedTuple):
     downtime: int
     at_sync: bool = False
     durable: bool = False
+    unsynced: Unsynced = "chance"
+
+
+class Switch(NamedTuple):
+    """All brokers are given other options, such as a chart with one more broker, or without the last one.
+
+    At its time the first of them stops and starts again with these, and one after another follows after a `lag`. A
+    broker that leaves is drained before, and all wait for that.
+    """
+
+    at: int
+    options: BrokerOptions
+    lag: int = SECOND // 4
 
 
 class Partition(NamedTuple):
@@ -71,9 +88,10 @@ STORM = Weather(most_delay=700_000, lost=0.15, repeated=0.1)
 
 @dataclass(frozen=True)
 class Scenario:
-    """All that a run depends on.
+    """All that a run depends on; `requests` are in the order of time.
 
-    With watermarks it ends when all homes have come to the time `settled`, and otherwise then; at `until` in any case.
+    With watermarks it ends when all homes have come to the time `settled`, and otherwise when all is quiet after it; at
+    `until` in any case.
     """
 
     options: BrokerOptions
@@ -83,14 +101,29 @@ class Scenario:
     crashes: tuple[Crash, ...] = ()
     settled: int = 40 * SECOND
     until: int = 90 * SECOND
+    switches: tuple[Switch, ...] = ()
 
     def without(self, **changes: Any) -> "Scenario":
         """The same with other parts."""
         return replace(self, **changes)
 
+    def with_options(self, **changes: Any) -> "Scenario":
+        """The same with other options of its brokers."""
+        return replace(self, options=replace(self.options, **changes))
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether nothing is lost, repeated or cut off, and nobody stops."""
+        return not (
+            self.weather.lost or self.weather.repeated or self.weather.partitions or self.crashes or self.switches
+        )
+
 
 class ScenarioShape(NamedTuple):
-    """How large a scenario is: `seconds` is how long clients are busy, and `rest` how long things may take then."""
+    """How large a scenario is: `seconds` is how long clients are busy, and `rest` how long things may take then.
+
+    One publication in `per_retraction` is taken back; none if that is 0.
+    """
 
     n_brokers: int = 6
     n_subscriptions: int = 6
@@ -99,6 +132,7 @@ class ScenarioShape(NamedTuple):
     rest: int = 60
     n_crashes: int = 2
     chart: str = "random-tree"
+    per_retraction: int = 6
 
 
 def draw_scenario(seed: int, shape: ScenarioShape | None = None, storm: bool = True, **options: Any) -> Scenario:
@@ -112,14 +146,17 @@ def draw_scenario(seed: int, shape: ScenarioShape | None = None, storm: bool = T
         chart=chart,
         seed=seed,
         zones=ZoneMap(places, shape.n_brokers),
-        **{"tick": SECOND, "horizon": 9 * SECOND} | options,
+        **{"tick": SECOND, "horizon": 9 * SECOND, "checkpoint": CHECKPOINTS[seed % len(CHECKPOINTS)]} | options,
     )
     requests = _requests(chance, shape, draw, broker_options.tick)
+    is_eager = broker_options.mode == "eager"
+    requests += _last_requests(random.Random(seed + 1), shape, draw) if is_eager else ()
+    requests = _with_retractions(random.Random(seed + 2), requests, shape)
     # Whoever is down, or cut off, at the end has time to catch up.
     weather = _storm(chance, shape) if storm else CALM
     crashes = _crashes(chance, shape, broker_options) if storm else ()
-    # Past the widest window, so that all expires once more.
-    settled = shape.seconds * SECOND + (broker_options.horizon if broker_options.mode == "watermark" else 20 * SECOND)
+    # With watermarks past the widest window, so that all expires once more; else while tops are full.
+    settled = shape.seconds * SECOND + (broker_options.horizon if not is_eager else HEALING + SECOND)
     until = (shape.seconds + shape.rest) * SECOND
     return Scenario(broker_options, seed, requests, weather, crashes, settled, until)
 
@@ -135,6 +172,28 @@ def _requests(chance: random.Random, shape: ScenarioShape, draw: "FamilyDraw", t
         row = {"id": id} | draw.content(chance)
         requests.append(Request(chance.randrange(end), chance.randrange(shape.n_brokers), Offered(row)))
     return tuple(sorted(requests, key=lambda request: request.at))
+
+
+def _with_retractions(
+    chance: random.Random, requests: tuple[Request, ...], shape: ScenarioShape
+) -> tuple[Request, ...]:
+    """Some clients take back what they have published, at once or a while later, and now and then twice."""
+    found = list(requests)
+    for request in requests:
+        if isinstance(request.what, Offered) and shape.per_retraction and not chance.randrange(shape.per_retraction):
+            for _ in range(chance.choice([1, 1, 1, 2])):
+                at = request.at + chance.randrange(chance.choice([SECOND // 10, 3 * SECOND]))
+                found.append(Request(at, request.broker, Retracted(request.what.row["id"])))
+    return tuple(sorted(found, key=lambda request: request.at))
+
+
+def _last_requests(chance: random.Random, shape: ScenarioShape, draw: "FamilyDraw") -> tuple[Request, ...]:
+    """Publications once all has healed, so that tops are not empty when they are compared."""
+    since, found = shape.seconds * SECOND + HEALING - SECOND, []
+    for id in range(shape.n_publications, shape.n_publications + shape.n_publications // 4 + 1):
+        row = {"id": id} | draw.content(chance)
+        found.append(Request(since + chance.randrange(SECOND), chance.randrange(shape.n_brokers), Offered(row)))
+    return tuple(sorted(found, key=lambda request: request.at))
 
 
 def _storm(chance: random.Random, shape: ScenarioShape) -> Weather:

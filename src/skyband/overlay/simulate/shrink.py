@@ -51,8 +51,9 @@ def calmer(weather: Weather) -> Iterator[Weather]:
 
 
 def shorten(attempt: Attempt) -> None:
-    """End sooner, as far as that goes by halves."""
-    while attempt.smallest.settled > SECOND:
+    """End sooner, as far as that goes by halves, and not before all has been asked for."""
+    last = max((request.at for request in attempt.smallest.requests), default=0)
+    while attempt.smallest.settled // 2 > max(last, SECOND):
         if not attempt.take(attempt.smallest.without(settled=attempt.smallest.settled // 2)):
             return
 

@@ -9,7 +9,7 @@ import gc
 import heapq
 import random
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from skyband.contract.tops import Id
@@ -17,10 +17,12 @@ from skyband.overlay.broker.broker import TICK, Broker
 from skyband.overlay.broker.event import (
     Accepted,
     Changed,
-    Effect,
+    Drained,
+    Draining,
     Happening,
     Heard,
     Keep,
+    Lapsed,
     Offered,
     Rang,
     Received,
@@ -32,15 +34,17 @@ from skyband.overlay.broker.event import (
     Sync,
     Synced,
     Taken,
+    TakenBack,
     Tell,
     Timer,
-    Told,
+    Trim,
+    Unsubscribed,
     Write,
 )
-from skyband.overlay.broker.frame import Envelope, Frame
+from skyband.overlay.broker.frame import Frame, Publication
 from skyband.overlay.broker.options import BrokerOptions
 from skyband.overlay.simulate.disk import Disk
-from skyband.overlay.simulate.scenario import Crash, Request, Scenario
+from skyband.overlay.simulate.scenario import Crash, Request, Scenario, Switch
 from skyband.overlay.simulate.tally import MessageTally
 
 MakeBroker = Callable[[int, BrokerOptions], Broker]
@@ -56,6 +60,8 @@ class Clients(NamedTuple):
     taken: dict[Id, None]
     refused: list[str]
     heard: list[tuple[Id, Id]]
+    lapses: list[Lapsed]
+    taken_back: dict[Id, int]
 
 
 class Sending(NamedTuple):
@@ -71,7 +77,7 @@ class _Done(NamedTuple):
     """A disk is done with a sync."""
 
     number: int
-    n_records: int
+    n_written: int
 
 
 class _Again(NamedTuple):
@@ -84,7 +90,8 @@ class BrokerWorld:
     """Runs a scenario. `watch` is called after every event, with the world and the broker that it happened to.
 
     `digest` is the checksum of a line for each event, the same for the same scenario anywhere; `keep_trace` keeps the
-    lines. Without bytes and digests it runs faster.
+    lines. Without bytes and digests it runs faster. `requests`, in the order of time, stand for those of the scenario:
+    more of them than there is room for can be drawn as they are needed.
     """
 
     def __init__(
@@ -95,6 +102,7 @@ class BrokerWorld:
         keep_trace: bool = False,
         with_bytes: bool = True,
         digests: bool = True,
+        requests: Iterable[Request] | None = None,
     ) -> None:
         self.scenario, self.now = scenario, 0
         self.trace: list[str] = []
@@ -103,25 +111,46 @@ class BrokerWorld:
         self.n_events = 0
         # Options that no broker can follow are an error of who gave them.
         make(0, scenario.options)
-        n = scenario.options.chart.n_brokers
+        self._options = [scenario.options] * scenario.options.chart.n_brokers
+        n = max([len(self._options), *(switch.options.chart.n_brokers for switch in scenario.switches)])
+        self._options += [scenario.options] * (n - len(self._options))
+        self.members = range(scenario.options.chart.n_brokers)
+        self._drained: set[int] = set()
+        self._n_switched = 0
         self.disks = [Disk() for _ in range(n)]
-        self.audiences = [Clients([], {}, {}, [], []) for _ in range(n)]
+        self.audiences = [Clients([], {}, {}, [], [], [], {}) for _ in range(n)]
         self.brokers: list[Broker | None] = [None] * n
         self.tally = MessageTally(with_bytes)
         self._make, self._watch, self._keep_trace, self._digests = make, watch, keep_trace, digests
         self._chance = random.Random(scenario.seed * 7919 + 1)
+        # What clients do comes in the order of time, and before what else is due at the same time.
+        self._requests = iter(scenario.requests if requests is None else requests)
+        self._next: Request | None = None
         self._queue: list[tuple[int, int, int, Any, int]] = []
         self._n_queued = 0
         self._lives = [0] * n
-        self._n_syncs = 0
+        self.n_syncs = 0
+        # From this time on nobody is cut off any more.
+        self._whole = max((cut.until for cut in scenario.weather.partitions), default=0)
         self._at_sync = {crash.at: crash for crash in scenario.crashes if crash.at_sync}
+        self._carriers: dict[type[Any], Callable[[int, Any], Crash | None]] = {
+            Send: self._send,
+            Timer: self._set,
+            Write: self._write,
+            Sync: self._sync,
+            Tell: self._tell,
+            Keep: self._keep,
+            Trim: self._trim,
+        }
 
     def run(self) -> "BrokerWorld":
         """Let everything happen up to the end of the scenario."""
-        for broker in range(len(self.brokers)):
+        for broker in self.members:
             self._put(0, broker, "start")
-        for request in self.scenario.requests:
-            self._put(request.at, request.broker, request)
+        for switch in self.scenario.switches:
+            self._put(switch.at, 0, switch)
+        n_starts = self._n_queued
+        self._next = next(self._requests, None)
         for crash in self.scenario.crashes:
             if not crash.at_sync:
                 self._put(crash.at, crash.broker, crash)
@@ -129,20 +158,25 @@ class BrokerWorld:
         usual = gc.get_threshold()
         gc.set_threshold(GARBAGE, *usual[1:])
         try:
-            self._go_on()
+            self._go_on(n_starts)
         finally:
             gc.set_threshold(*usual)
         return self
 
-    def _go_on(self) -> None:
-        look = 0
-        while self._queue and self._queue[0][0] <= self.scenario.until:
+    def _go_on(self, n_starts: int) -> None:
+        look, queue, until = 0, self._queue, self.scenario.until
+        while queue and queue[0][0] <= until:
             if self.now >= look:
                 if self.is_settled():
                     break
                 # Not a whole tick, so that it is looked at while no tick has just begun.
                 look = self.now + self.scenario.options.tick * 3 // 7
-            self.now, _, number, what, life = heapq.heappop(self._queue)
+            request = self._next
+            if request is not None and request.at <= queue[0][0] and queue[0][1] > n_starts:
+                self._next, self.now = next(self._requests, None), request.at
+                self._request(self.brokers[request.broker], request)
+                continue
+            self.now, _, number, what, life = heapq.heappop(queue)
             if life < 0 or life == self._lives[number]:
                 self._happen(number, what)
 
@@ -150,10 +184,18 @@ class BrokerWorld:
         """Whether all brokers are up, and have come to the time at which the scenario may end."""
         if self.now < self.scenario.settled:
             return False
-        if any(broker is None or not broker.is_synced for broker in self.brokers):
+        if any(broker is None or not broker.is_synced for broker in map(self.brokers.__getitem__, self.members)):
             return False
-        homes = [broker.home for broker in self.brokers if broker is not None and broker.by_watermark]
-        return all(home.applied >= self.scenario.settled for home in homes if home.subscriptions)
+        if self._n_switched < len(self.scenario.switches):
+            return False
+        brokers = [broker for broker in self.brokers if broker is not None]
+        times = [broker.home.applied for broker in brokers if broker.home.subscriptions]
+        if self.scenario.options.mode == "eager":
+            # What comes between two ticks is answered between them, where gates are not looked at.
+            return all(broker.is_quiet for broker in brokers) and all(
+                at % self.scenario.options.tick == 0 for at in times
+            )
+        return all(at >= self.scenario.settled for at in times)
 
     def broker(self, number: int) -> Broker:
         """A broker that is up."""
@@ -168,26 +210,33 @@ class BrokerWorld:
 
     def _happen(self, number: int, what: Any) -> None:
         broker = self.brokers[number]
-        if isinstance(what, Envelope):
+        if isinstance(what, Received):
             if broker is not None:
-                self._step(broker, Received(what))
+                self._step(broker, what)
         elif isinstance(what, Request):
             self._request(broker, what)
         elif isinstance(what, Crash):
             if broker is not None:
                 self._stop(broker, what)
         elif what == "start":
-            self._start(number)
+            if number in self.members:
+                self._start(number)
+        elif what == "switched":
+            self._n_switched += 1
+        elif isinstance(what, Switch):
+            self._switch(what)
         elif isinstance(what, _Again):
             self._again(broker, what.request)
         elif broker is not None:
             if isinstance(what, _Done):
-                self.disks[number].sync(what.n_records)
+                self.disks[number].sync(what.n_written)
                 what = Synced(what.number)
             self._step(broker, what)
 
     def _request(self, broker: Broker | None, request: Request) -> None:
         """A client whose broker is down, or has only just started, tries again."""
+        if request.broker not in self.members and request.broker in self._drained:
+            return
         if broker is None or not broker.is_live:
             self._put(self.now + RETRY, request.broker, request)
             return
@@ -200,8 +249,32 @@ class BrokerWorld:
         if request.what.row["id"] not in self.audiences[request.broker].taken:
             self._request(broker, request)
 
+    def _switch(self, switch: Switch) -> None:
+        """Give all brokers other options, once those that leave are drained."""
+        leaving = [number for number in self.members if number >= switch.options.chart.n_brokers]
+        for number in leaving:
+            self._drain(number)
+        if self._drained.issuperset(leaving):
+            known, self.members = self.members, range(switch.options.chart.n_brokers)
+            self._put(self.now + len(self.brokers) * switch.lag, 0, "switched")
+            for number in (*self.members, *leaving):
+                self._options[number] = switch.options
+                self._put(self.now + number * switch.lag, number, Crash(self.now, number, switch.lag // 4))
+                if number not in known:
+                    self._put(self.now + number * switch.lag, number, "start")
+        else:
+            self._put(self.now + 4 * RETRY, 0, switch)
+
+    def _drain(self, number: int) -> None:
+        """Clients of a broker that leaves withdraw their subscriptions, and it is asked whether it may go."""
+        broker = self.brokers[number]
+        if broker is not None and broker.is_live:
+            for id in list(broker.registrations.known):
+                self._step(broker, Unsubscribed(id))
+            self._step(broker, Draining())
+
     def _start(self, number: int) -> None:
-        broker = self.brokers[number] = self._make(number, self.scenario.options)
+        broker = self.brokers[number] = self._make(number, self._options[number])
         self._lives[number] += 1
         self._step(broker, Started(tuple(self.disks[number].records)))
         if self.brokers[number] is broker:
@@ -209,7 +282,7 @@ class BrokerWorld:
 
     def _stop(self, broker: Broker, crash: Crash) -> None:
         number = broker.number
-        self.disks[number].crash(self._chance)
+        self.disks[number].crash(self._chance, crash.unsynced)
         self.brokers[number] = None
         self._lives[number] += 1
         self._note(f"{self.now} {number} crash")
@@ -220,38 +293,35 @@ class BrokerWorld:
         effects = broker.step(self.now, event)
         if self._keep_trace or self._digests:
             self._note(f"{self.now} {broker.number} {_shown(event)}")
+        number, carriers = broker.number, self._carriers
         for effect in effects:
-            crash = self._carry_out(broker, effect)
+            crash = carriers[type(effect)](number, effect)
             if crash is not None:
                 self._stop(broker, crash)
                 return
         if self._watch is not None:
             self._watch(self, broker)
 
-    def _carry_out(self, broker: Broker, effect: Effect) -> Crash | None:
-        number = broker.number
-        if isinstance(effect, Send):
-            self._send(number, effect)
-        elif isinstance(effect, Timer):
-            self._put(effect.at, number, Rang(effect.timer), self._lives[number])
-        elif isinstance(effect, Write):
-            self.disks[number].write(effect.record)
-        elif isinstance(effect, Sync):
-            return self._sync(number, effect)
-        elif isinstance(effect, Tell):
-            self._tell(number, effect.what)
-        elif isinstance(effect, Keep):
-            self.disks[number].keep(effect.n_records)
-        return None
+    def _set(self, number: int, effect: Timer) -> None:
+        self._put(effect.at, number, Rang(effect.timer), self._lives[number])
+
+    def _write(self, number: int, effect: Write) -> None:
+        self.disks[number].write(effect.record)
+
+    def _keep(self, number: int, effect: Keep) -> None:
+        self.disks[number].keep(effect.n_records)
+
+    def _trim(self, number: int, effect: Trim) -> None:
+        self.disks[number].trim(effect.n_records)
 
     def _sync(self, number: int, effect: Sync) -> Crash | None:
         disk = self.disks[number]
-        self._n_syncs += 1
-        crash = self._at_sync.pop(self._n_syncs, None)
+        self.n_syncs += 1
+        crash = self._at_sync.pop(self.n_syncs, None)
         if crash is not None and crash.durable:
-            disk.sync(len(disk.records))
+            disk.sync(disk.n_written)
         if crash is None:
-            done = _Done(effect.number, len(disk.records))
+            done = _Done(effect.number, disk.n_written)
             self._put(self.now + self.scenario.weather.sync_delay, number, done, self._lives[number])
         return crash
 
@@ -260,7 +330,7 @@ class BrokerWorld:
         self.tally.note(effect.target, effect.envelope)
         if self._keep_trace and effect.envelope.frame is not None:
             self.sent.append(Sending(self.now, source, effect.target, effect.envelope.frame))
-        if weather.partitions and any(
+        if self.now < self._whole and any(
             cut.since <= self.now < cut.until and (source in cut.side) != (effect.target in cut.side)
             for cut in weather.partitions
         ):
@@ -269,24 +339,28 @@ class BrokerWorld:
         if weather.repeated and chance.random() < weather.repeated:
             n_copies += 1
         for _ in range(n_copies):
-            delay = weather.least_delay
-            if delay < weather.most_delay:
-                delay = chance.randint(delay, weather.most_delay)
+            delay = weather.least_delay + below(chance, weather.most_delay - weather.least_delay + 1)
             delay *= weather.slow.get((source, effect.target), 1) if weather.slow else 1
-            self._put(self.now + delay, effect.target, effect.envelope)
+            self._put(self.now + delay, effect.target, Received(effect.envelope))
 
-    def _tell(self, number: int, what: Told) -> None:
-        audience = self.audiences[number]
+    def _tell(self, number: int, effect: Tell) -> None:
+        audience, what = self.audiences[number], effect.what
         if isinstance(what, Changed):
             audience.changes.extend(enumerate(what.rows, what.first))
         elif isinstance(what, Accepted):
             audience.accepted[what.id] = what.number
+        elif isinstance(what, TakenBack):
+            audience.taken_back[what.id] = what.number
         elif isinstance(what, Taken):
             audience.taken[what.id] = None
         elif isinstance(what, Refused):
             audience.refused.append(what.reason)
         elif isinstance(what, Heard):
             audience.heard.append((what.subscription, what.id))
+        elif isinstance(what, Drained):
+            self._drained = self._drained | {number} if what.is_free else self._drained - {number}
+        elif isinstance(what, Lapsed):
+            audience.lapses.append(what)
         if self._keep_trace or self._digests:
             self._note(f"{self.now} {number} tells {what}")
 
@@ -296,13 +370,28 @@ class BrokerWorld:
             self.trace.append(line)
 
 
+def below(chance: random.Random, n: int) -> int:
+    """A number from 0 to n - 1, the very one that `randrange` draws, which takes five times as long to ask for it."""
+    n_bits = n.bit_length()
+    drawn = chance.getrandbits(n_bits) if n > 1 else 0
+    while drawn >= n:
+        drawn = chance.getrandbits(n_bits)
+    return drawn
+
+
+def _shown_publication(publication: Publication | None) -> str:
+    if publication is None:
+        return ""
+    return f"{publication.key}" if publication.retracted is None else f"{publication.key}, retracted"
+
+
 def _shown(event: Happening) -> str:
     """An event in a line."""
     if isinstance(event, Received):
         envelope = event.envelope
         frame = envelope.frame
         name = "nothing" if frame is None else type(frame).__name__.lower()
-        what = getattr(getattr(frame, "publication", None), "key", "") or getattr(frame, "until", "")
+        what = _shown_publication(getattr(frame, "publication", None)) or getattr(frame, "until", "")
         return (
             f"gets {name} {what} from {envelope.source}.{envelope.incarnation} lane {envelope.lane}.{envelope.number}"
         )

@@ -5,7 +5,8 @@ gone, and all its other neighbours have said the same, after they had heard of a
 """
 
 from skyband.overlay.broker.frame import CONTROL, FLOW, Frame, Publication, PublicationFrame, Silence
-from skyband.overlay.broker.retainer import NEVER, Retainer, admits_widely
+from skyband.overlay.broker.retainer import Retainer, admits_widely
+from skyband.overlay.broker.step import NEVER
 from skyband.overlay.strategy.strategy import Strategy
 
 
@@ -22,7 +23,7 @@ class TreeStrategy(Strategy):
         super().check()
         self.neighbours = self.chart.tree[self.number]
         holds = self.options.holds or not self.filters
-        self.retainer = Retainer(self.emit, self.options.retention, holds, admits_widely)
+        self.retainer = Retainer(self.emit, self.broker.retention.kept_since, holds, admits_widely)
         self._until = dict.fromkeys(self.neighbours, NEVER)
         self._met = dict.fromkeys(self.neighbours, 0)
         self.asked = dict.fromkeys(self.neighbours, 0)
@@ -37,11 +38,11 @@ class TreeStrategy(Strategy):
 
     def came(self, publication: Publication) -> None:
         """A publication is for the subscriptions here."""
-        self.broker.arrive(publication)
+        self.broker.intake.arrive(publication)
 
     def started(self) -> None:
         """What was published here before a restart is offered again."""
-        for publication in self.broker.own.values():
+        for publication in self.broker.origin.own.values():
             self.published(publication)
 
     def published(self, publication: Publication) -> None:
@@ -82,7 +83,7 @@ class TreeStrategy(Strategy):
         for peer in self.neighbours:
             others = [other for other in self.neighbours if other != peer]
             if all(map(self._is_met, others)):
-                until = min([self.broker.own_until, *(self._until[other] for other in others)])
+                until = min([self.broker.origin.until, *(self._until[other] for other in others)])
                 said = Silence(until, self.retainer.destination(peer).asked)
                 if until > NEVER and said != self._said.get(peer):
                     self._said[peer] = said

@@ -39,13 +39,13 @@ class CoveringRouting(TreeStrategy):
     def subscribed(self, asked: RoutedSubscription) -> None:
         """Its proxy is spread; everything that passes by here may be tried on it."""
         everything = Proxy(asked, self.number, 0, ((self.broker.now, asked.open_gate),), None, SUBSCRIBING)
-        self.broker.begin(asked)
+        self.broker.intake.begin(asked)
         self._put_own(self.watch.first(asked))
         self.retainer.put(self.number, everything, self.broker.now)
 
     def unsubscribed(self, asked: RoutedSubscription) -> None:
         """Its proxies are withdrawn."""
-        self.broker.end(asked.id)
+        self.broker.intake.end(asked.id)
         self.watch.keeper.drop(asked.id)
         self.retainer.withdraw(self.number, asked.id)
         self.proxies.drop(asked.id, self.number)
@@ -57,7 +57,7 @@ class CoveringRouting(TreeStrategy):
     def take(self, source: int, frame: Frame) -> None:
         """Proxies are kept and passed on; the rest is as along any tree."""
         if isinstance(frame, Proxy):
-            if frame.column == SUBSCRIBING:
+            if frame.widens:
                 self.retainer.destination(source).asked += 1
             self.proxies.put(frame, source, self.broker.now)
             self.retainer.put(source, frame, self.broker.now)
@@ -89,13 +89,22 @@ class CoveringRouting(TreeStrategy):
         """Gates may have widened."""
         self.watch.settle()
 
+    def loosen(self, publication: Publication) -> None:
+        """Proxies that foresaw too little are sent anew."""
+        self.watch.loosen(publication)
+
+    def relies_on(self, holder: int, proxy: Proxy) -> bool:
+        """Without watermarks nobody waits for those that were sent anew."""
+        return self.broker.by_watermark or self.watch.keeper.is_wide(proxy)
+
     def _put_own(self, proxy: Proxy) -> None:
         self.proxies.put(proxy, self.number, self.broker.now)
 
     def _tell(self, peer: int, news: LinkNews) -> None:
         for proxy in news.new:
-            self.request(peer, proxy._replace(column=SUBSCRIBING))
+            self.request(peer, proxy._replace(column=SUBSCRIBING, widens=True))
         for proxy in news.moved:
-            self.send(peer, CONTROL, proxy._replace(column=UPDATING))
+            told = proxy._replace(column=UPDATING)
+            self.request(peer, told) if proxy.widens else self.send(peer, CONTROL, told)
         for id in news.gone:
             self.send(peer, CONTROL, Withdraw(id))

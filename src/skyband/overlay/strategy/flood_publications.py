@@ -15,23 +15,22 @@ class PublicationFlooding(TreeStrategy):
 
     def subscribed(self, asked: RoutedSubscription) -> None:
         """Local; what is held here is what is live."""
-        self.broker.begin(asked)
+        self.broker.intake.begin(asked)
         for publication in list(self.retainer.publications()):
-            self.broker.arrive(publication)
+            self.broker.intake.arrive(publication)
 
     def unsubscribed(self, asked: RoutedSubscription) -> None:
         """Local."""
-        self.broker.end(asked.id)
+        self.broker.intake.end(asked.id)
 
     def spread(self, publication: Publication, source: int) -> None:
-        """Pass a publication on to all neighbours but the one it came from, once."""
+        """Pass a publication on to all neighbours but the one it came from, once; and once more if it is retracted."""
         if self.retainer.offer(publication, self.broker.now, source):
             held = self.retainer.held[publication.key]
-            for peer in self.neighbours:
-                if peer != source:
-                    held.sent.add(peer)
-                    self.emit(peer, publication, "")
-            self.broker.arrive(publication)
+            for target in (*self.neighbours, self.number):
+                if target != source:
+                    held.sent.add(target)
+                    self.emit(target, publication, "")
 
     def opened(self, peer: int) -> None:
         """A neighbour starts anew: send it all that is held and did not come from it in this life."""

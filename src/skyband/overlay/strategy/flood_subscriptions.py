@@ -6,12 +6,12 @@ every subscription, and sends what is published there directly to the brokers at
 
 from typing import Any
 
+from skyband.contract.tops import Id
 from skyband.covering.routed import RoutedSubscription
 from skyband.overlay.broker.frame import (
     CONTROL,
     DELIVERING,
     HOMEWARD,
-    LIFE,
     SUBSCRIBING,
     UPDATING,
     Frame,
@@ -21,7 +21,8 @@ from skyband.overlay.broker.frame import (
     Silence,
     Withdraw,
 )
-from skyband.overlay.broker.retainer import NEVER, Retainer, admits_now, admits_since
+from skyband.overlay.broker.retainer import Retainer, admits_now, admits_since
+from skyband.overlay.broker.step import NEVER
 from skyband.overlay.strategy.proxy_tree import LinkNews, ProxyTree
 from skyband.overlay.strategy.strategy import Strategy
 from skyband.overlay.strategy.with_proxies import ProxyWatch
@@ -40,27 +41,29 @@ class SubscriptionFlooding(Strategy):
         """Set up proxies by link and by home."""
         super().check()
         admits = admits_since if self.options.mode == "watermark" else admits_now
-        self.retainer = Retainer(self._emit, self.options.retention, self.options.holds, admits)
+        self.retainer = Retainer(self._emit, self.broker.retention.kept_since, self.options.holds, admits)
         self.watch = ProxyWatch(self.broker, self._put_own)
         self.proxies = ProxyTree(self.number, self.chart.tree[self.number], False, self._tell)
         self._until: dict[int, tuple[int, Any]] = {}
+        # The versions by which proxies were last known to ask for more.
+        self._widest: dict[Id, int] = {}
         self._said: dict[int, Silence] = {}
 
     def started(self) -> None:
         """What was published here before a restart is held again."""
-        for publication in self.broker.own.values():
+        for publication in self.broker.origin.own.values():
             self.published(publication)
 
     def subscribed(self, asked: RoutedSubscription) -> None:
         """Its proxy goes everywhere; what was published here is tried at once."""
-        self.broker.begin(asked)
+        self.broker.intake.begin(asked)
         self._put_own(self.watch.first(asked))
         for publication in list(self.retainer.publications()):
             self.watch.came(publication)
 
     def unsubscribed(self, asked: RoutedSubscription) -> None:
         """Its proxies are withdrawn everywhere."""
-        self.broker.end(asked.id)
+        self.broker.intake.end(asked.id)
         self.watch.keeper.drop(asked.id)
         self.proxies.drop(asked.id, self.number)
 
@@ -75,6 +78,8 @@ class SubscriptionFlooding(Strategy):
         if isinstance(frame, PublicationFrame):
             self.watch.came(frame.publication)
         elif isinstance(frame, Proxy):
+            if frame.widens:
+                self._widest[frame.asked.id] = max(frame.version, self._widest.get(frame.asked.id, 0))
             self.proxies.put(frame, source, self.broker.now)
             self.retainer.put(frame.home, frame, self.broker.now)
             self._say(frame.home)
@@ -91,6 +96,7 @@ class SubscriptionFlooding(Strategy):
             homes = {id: proxy.home for id, proxy in self.proxies.got[peer].items()}
             for id in self.proxies.renew(peer):
                 self.retainer.withdraw(homes[id], id)
+                self._widest.pop(id, None)
         self.retainer.resend(peer, self.broker.now)
         self._say(peer)
 
@@ -109,8 +115,8 @@ class SubscriptionFlooding(Strategy):
 
     def _has_sent(self, peer: int, at: int) -> bool:
         until, asked = self._until.get(peer, (NEVER, ()))
-        versions, this_life = dict(asked), self.broker.sessions.incarnation * LIFE
-        return until >= at and all(versions.get(id, -1) >= this_life for id in self.broker.home.subscriptions)
+        versions, widest = dict(asked), self.watch.keeper.widest
+        return until >= at and all(versions.get(id, -1) >= widest[id] for id in self.broker.home.subscriptions)
 
     def changed(self, rows: list[tuple[Any, ...]]) -> None:
         """Gates may have moved."""
@@ -120,16 +126,25 @@ class SubscriptionFlooding(Strategy):
         """Gates may have widened."""
         self.watch.settle()
 
+    def loosen(self, publication: Publication) -> None:
+        """Proxies that foresaw too little are sent anew."""
+        self.watch.loosen(publication)
+
+    def relies_on(self, holder: int, proxy: Proxy) -> bool:
+        """Without watermarks nobody waits for those that were sent anew."""
+        return self.broker.by_watermark or self.watch.keeper.is_wide(proxy)
+
     def _give_up(self, id: Any, source: int) -> None:
         proxy = self.proxies.got[source].get(id)
         if proxy is not None:
             self.proxies.drop(id, source)
             self.retainer.withdraw(proxy.home, id)
+            self._widest.pop(id, None)
 
     def _say(self, home: int) -> None:
         proxies = self.retainer.destination(home).proxies
-        known = tuple((id, proxy.version // LIFE * LIFE) for id, proxy in sorted(proxies.items(), key=str))
-        said = Silence(self.broker.own_until, known)
+        known = tuple((id, self._widest[id]) for id in sorted(proxies, key=str))
+        said = Silence(self.broker.origin.until, known)
         if self.options.mode == "watermark" and proxies and said != self._said.get(home):
             self._said[home] = said
             self.send(home, HOMEWARD, said)
@@ -142,7 +157,7 @@ class SubscriptionFlooding(Strategy):
 
     def _tell(self, peer: int, news: LinkNews) -> None:
         for proxy in news.new:
-            self.send(peer, CONTROL, proxy._replace(column=SUBSCRIBING))
+            self.send(peer, CONTROL, proxy._replace(column=SUBSCRIBING, widens=True))
         for proxy in news.moved:
             self.send(peer, CONTROL, proxy._replace(column=UPDATING))
         for id in news.gone:

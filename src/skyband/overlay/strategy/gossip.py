@@ -42,15 +42,15 @@ class BasicGossiping(Strategy):
             raise ValueError("Gossip needs a fan-out and rounds of at least 1.")
         self.neighbours = self.chart.neighbours[self.number]
         self._chance = random.Random(self.options.seed * 1_000_003 + self.number)
-        self._seen: dict[tuple[int, int], int] = {}
+        self.seen: dict[tuple[int, int], int] = {}
 
     def subscribed(self, asked: RoutedSubscription) -> None:
         """Local."""
-        self.broker.begin(asked)
+        self.broker.intake.begin(asked)
 
     def unsubscribed(self, asked: RoutedSubscription) -> None:
         """Local."""
-        self.broker.end(asked.id)
+        self.broker.intake.end(asked.id)
 
     def published(self, publication: Publication) -> None:
         """For the subscriptions here, and for others."""
@@ -64,20 +64,20 @@ class BasicGossiping(Strategy):
     def pass_time(self) -> None:
         """Forget what nobody speaks of any more."""
         limit = self.broker.now - self.options.horizon
-        self._seen = {key: ts for key, ts in self._seen.items() if ts > limit}
+        self.seen = {key: ts for key, ts in self.seen.items() if ts > limit}
 
     def came(self, publication: Publication) -> None:
         """For the subscriptions here."""
-        self.broker.arrive(publication)
+        self.broker.intake.arrive(publication)
 
     def surely(self, publication: Publication, source: int, rounds: int) -> set[int]:
         """Send to those who are known to need it; answers with them."""
         return set()
 
     def _hear(self, publication: Publication, source: int, rounds: int) -> None:
-        if publication.key in self._seen:
+        if publication.key in self.seen:
             return
-        self._seen[publication.key] = publication.ts
+        self.seen[publication.key] = publication.ts
         self.came(publication)
         told = self.surely(publication, source, rounds)
         others = [peer for peer in self.neighbours if peer != source and peer not in told]
@@ -94,7 +94,7 @@ class InformedGossiping(BasicGossiping):
     def check(self) -> None:
         """Set up the proxies of neighbours."""
         super().check()
-        self.retainer = Retainer(self._emit, self.options.retention, False, admits_now)
+        self.retainer = Retainer(self._emit, self.broker.retention.kept_since, False, admits_now)
         self.watch = ProxyWatch(self.broker, self._put_own)
         self._sent: list[int] = []
 

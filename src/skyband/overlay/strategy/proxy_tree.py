@@ -13,7 +13,7 @@ from skyband.contract.tops import Id
 from skyband.covering import ProxySet
 from skyband.covering.region import Regions
 from skyband.overlay.broker.frame import Proxy
-from skyband.overlay.broker.retainer import gate_at
+from skyband.overlay.broker.step import gate_at
 
 
 class LinkNews(NamedTuple):
@@ -65,29 +65,34 @@ class CoveredLink(PlainLink):
         super().__init__()
         self._cover: ProxySet | None = None
         self._alone: dict[Id, None] = {}
+        self._placed: dict[Id, float] = {}
 
     def put(self, proxy: Proxy, now: int) -> None:
         """Place the region of a proxy, or move it."""
-        id, region = proxy.asked.id, proxy.asked.region(gate_at(proxy.steps, now))
+        id, gate = proxy.asked.id, gate_at(proxy.steps, now)
         is_known = id in self.members
         super().put(proxy, now)
+        if is_known:
+            self._move([id], now)
+            return
+        region = proxy.asked.region(gate)
         if region is None:
             self._alone[id] = None
-        elif is_known:
-            self._move([id], now)
         else:
             self._opened_cover(region).add([id], region)
+            self._placed[id] = gate
 
     def drop(self, id: Id) -> None:
         """Take a region away."""
         if id in self.members and id not in self._alone and self._cover is not None:
             self._cover.remove([id])
         self._alone.pop(id, None)
+        self._placed.pop(id, None)
         super().drop(id)
 
     def pass_time(self, now: int) -> None:
         """Move the regions whose gates have widened."""
-        self._move([id for id in self.members if id not in self._alone], now)
+        self._move(list(self._placed), now)
 
     def wanted(self) -> Iterable[Id]:
         """The uncovered ones."""
@@ -99,8 +104,12 @@ class CoveredLink(PlainLink):
         return self._cover
 
     def _move(self, ids: list[Id], now: int) -> None:
-        if ids and self._cover is not None:
-            self._cover.move(ids, np.array([gate_at(self.members[id].steps, now) for id in ids]))
+        """Move those whose gates are not what they were when they were placed."""
+        gates = {id: gate_at(self.members[id].steps, now) for id in ids if id in self._placed}
+        moved = {id: gate for id, gate in gates.items() if gate != self._placed[id]}
+        if moved and self._cover is not None:
+            self._cover.move(list(moved), np.array(list(moved.values())))
+            self._placed |= moved
 
 
 class ProxyTree:
@@ -115,7 +124,10 @@ class ProxyTree:
         self._tell = tell
 
     def put(self, proxy: Proxy, source: int, now: int) -> None:
-        """A proxy has come, or a new version of it."""
+        """A proxy has come, or a new version of it; an older one than is known says nothing new."""
+        known = self.got[source].get(proxy.asked.id)
+        if known is not None and known.version > proxy.version:
+            return
         self.got[source][proxy.asked.id] = proxy
         for peer, link in self.links.items():
             if peer != source:

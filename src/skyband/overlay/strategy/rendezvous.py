@@ -54,7 +54,7 @@ class RendezvousRouting(Strategy):
         super().check()
         self.zones = needed_zones(self.options.zones, self.chart.n_brokers)
         self.watch = ProxyWatch(self.broker, self._inform)
-        self.retainer = Retainer(self._emit, self.options.retention, self.options.holds, admits_now)
+        self.retainer = Retainer(self._emit, self.broker.retention.kept_since, self.options.holds, admits_now)
         self._subscribers: dict[Id, int] = {}
         self._recent: dict[Id, Publication] = {}
 
@@ -114,7 +114,7 @@ class RendezvousRouting(Strategy):
     def _host(self, frame: Register) -> None:
         asked = self.broker.routing.subscription(frame.row, self.options.settings)
         self._subscribers[asked.id] = frame.subscriber
-        self.broker.begin(asked)
+        self.broker.intake.begin(asked)
         self._inform(self.watch.first(asked))
         for publication in list(self.retainer.publications()):
             self._came(publication)
@@ -122,7 +122,7 @@ class RendezvousRouting(Strategy):
     def _drop(self, id: Id) -> None:
         self._subscribers.pop(id, None)
         self.watch.keeper.drop(id)
-        self.broker.end(id)
+        self.broker.intake.end(id)
         for peer in self._informed():
             self.send(peer, CONTROL, Withdraw(id))
 

@@ -3,8 +3,9 @@
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from skyband.contract.tops import Id
 from skyband.covering.routed import RoutedSubscription
-from skyband.overlay.broker.frame import FLOW, Frame, Publication, PublicationFrame
+from skyband.overlay.broker.frame import FLOW, Frame, Proxy, Publication, PublicationFrame
 
 if TYPE_CHECKING:
     from skyband.overlay.broker.broker import Broker
@@ -46,12 +47,35 @@ class Strategy(ABC):
         """Send a frame to another broker."""
         self.broker.sessions.send(target, lane, frame)
 
-    def carry(self, target: int, publication: Publication, column: str, lane: int = FLOW, rounds: int = 0) -> None:
+    def carry(
+        self,
+        target: int,
+        publication: Publication,
+        column: str,
+        lane: int = FLOW,
+        rounds: int = 0,
+        doubts: Id | None = None,
+    ) -> None:
         """Send a publication to another broker."""
-        self.broker.sessions.send(target, lane, PublicationFrame(publication, column, rounds))
+        self.broker.sessions.send(target, lane, PublicationFrame(publication, column, rounds, doubts))
 
     def started(self) -> None:  # noqa: B027 - not for every strategy
-        """The broker begins to talk; what was published here before is in `broker.own`."""
+        """The broker begins to talk; what was published here before is in `broker.origin.own`."""
+
+    @property
+    def reason_against_retractions(self) -> str:
+        """Why publications cannot be taken back; empty if they can."""
+        if self.exact and (self.options.gates == "staircase" or not self.filters):
+            return ""
+        return (
+            f"With the strategy {self.name} and these gates nobody knows to which brokers a publication has come, so "
+            "that it cannot be retracted."
+        )
+
+    @property
+    def tells_all(self) -> bool:
+        """Whether every publication gets to every broker, as count windows need it."""
+        return self.exact and not self.filters
 
     @abstractmethod
     def subscribed(self, asked: RoutedSubscription) -> None:
@@ -76,7 +100,18 @@ class Strategy(ABC):
         """A tick has passed."""
 
     def told_until(self) -> None:  # noqa: B027 - not for every strategy
-        """All that was published here up to `broker.own_until` has gone its way."""
+        """All that was published here up to `broker.origin.until` has gone its way."""
+
+    def waits_for(self, proxy: Proxy) -> bool:
+        """Whether the home of a proxy waits until it is known where it is sent: what asks for more than before."""
+        return proxy.widens
+
+    def loosen(self, publication: Publication) -> None:  # noqa: B027 - not for every strategy
+        """A publication that is known here was taken back: gates here, and how they widen, are those without it."""
+
+    def relies_on(self, holder: int, proxy: Proxy) -> bool:
+        """Whether what a proxy of a subscription here lets in is all that its holder is to send."""
+        return True
 
     def is_complete(self, at: int) -> bool:
         """Whether all has come that the answers here need as of a time."""

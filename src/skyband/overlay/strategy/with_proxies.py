@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from skyband.contract.tops import Id
 from skyband.covering.routed import RoutedSubscription
 from skyband.overlay.broker.frame import Proxy, Publication
-from skyband.overlay.broker.gatekeeper import Gatekeeper
+from skyband.overlay.broker.gatekeeper import Gatekeeper, is_wider
 
 if TYPE_CHECKING:
     from skyband.overlay.broker.broker import Broker
@@ -33,7 +33,7 @@ class ProxyWatch:
     def came(self, publication: Publication) -> None:
         """A publication has come for the subscriptions here."""
         gates = self.gates() if self.by_staircase else {}
-        if not self.broker.arrive(publication):
+        if not self.broker.intake.arrive(publication):
             return
         if self.by_staircase:
             for id in self.keeper.came_in_vain(publication, gates, self.broker.now):
@@ -64,9 +64,17 @@ class ProxyWatch:
             if self.broker.home.gates(soon).get(id) not in (None, self.keeper.proxies[id].asked.open_gate):
                 self._renew(id)
 
-    def _renew(self, id: Id) -> None:
+    def loosen(self, publication: Publication) -> None:
+        """A publication was taken back: proxies that counted on it ask for more."""
+        self._gates = None
+        home = self.broker.home
+        for id in self.keeper.counting_on(publication):
+            if id in home.begun and is_wider(home.staircase(id), self.keeper.proxies[id]):
+                self._renew(id, widens=True)
+
+    def _renew(self, id: Id, widens: bool = False) -> None:
         if id in self.broker.home.begun:
-            self._put(self.keeper.renewed(id, self.broker.home.staircase(id)))
+            self._put(self.keeper.renewed(id, self.broker.home.staircase(id), widens))
 
     def _move(self) -> None:
         for proxy in self.keeper.moved(self.broker.now):

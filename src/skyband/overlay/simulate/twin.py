@@ -1,0 +1,65 @@
+"""What takes a second run of the same scenario: updates that are meddled with, covering off, the same trace again.
+
+Each twin has to pass by itself too. The calm twin is the scenario without any trouble, in which messages are counted.
+"""
+
+from collections.abc import Iterator
+
+from skyband.overlay.broker.broker import Broker
+from skyband.overlay.simulate.meddle import meddled
+from skyband.overlay.simulate.property import check_run, promises_all
+from skyband.overlay.simulate.scenario import Scenario, Weather
+from skyband.overlay.simulate.watcher import RunWatcher
+from skyband.overlay.simulate.world import BrokerWorld, MakeBroker
+from skyband.overlay.strategy import strategy_named
+from skyband.overlay.strategy.covering import CoveringRouting
+
+STEADY = Weather(least_delay=1_000, most_delay=1_000)
+
+
+def check_twins(scenario: Scenario, make: MakeBroker = Broker) -> list[str]:
+    """All that does not hold of the other runs of a scenario, with the number of each property."""
+    wrongs = list(check_trace(scenario, make))
+    calm = scenario.without(weather=STEADY, crashes=())
+    wrongs += (f"Without any trouble: {wrong}" for wrong in check_alone(calm, make))
+    if strategy_named(scenario.options.strategy).filters and scenario.options.gates == "staircase":
+        wrongs += check_updates(scenario, make)
+    if strategy_named(scenario.options.strategy) is CoveringRouting:
+        wrongs += check_covering(calm, make)
+    return wrongs
+
+
+def check_alone(scenario: Scenario, make: MakeBroker = Broker) -> list[str]:
+    """What does not hold of one run."""
+    watcher = RunWatcher()
+    return check_run(BrokerWorld(scenario, make, watcher, digests=False).run(), watcher)
+
+
+def check_updates(scenario: Scenario, make: MakeBroker = Broker) -> Iterator[str]:
+    """Property 5: whether updates of gates are dropped, repeated or late, answers are those of one engine."""
+    for wrong in check_alone(scenario, meddled(make)):
+        yield f"Property 5 (updates): where they are dropped, repeated and late, {wrong}"
+
+
+def check_covering(scenario: Scenario, make: MakeBroker = Broker) -> Iterator[str]:
+    """Property 6: covering on and off give equal changes.
+
+    In eager mode something worse may be told before the right thing comes, and covering changes which: only what
+    holds of any run has to hold without it.
+    """
+    if scenario.options.mode == "eager":
+        for wrong in check_alone(scenario.with_options(covering=False), make):
+            yield f"Property 6 (covering): where nothing is covered, {wrong}"
+        return
+    on, off = (BrokerWorld(scenario.with_options(covering=covering), make).run() for covering in (True, False))
+    if promises_all(on):
+        for number, (mine, its) in enumerate(zip(on.audiences, off.audiences, strict=True)):
+            if mine.changes != its.changes:
+                yield f"Property 6 (covering): broker {number} tells something else if nothing is covered."
+
+
+def check_trace(scenario: Scenario, make: MakeBroker = Broker) -> Iterator[str]:
+    """Property 10: the same seed gives the same trace."""
+    first, second = (BrokerWorld(scenario, make).run() for _ in range(2))
+    if (first.digest, first.n_events) != (second.digest, second.n_events):
+        yield f"Property 10 (trace): it is {first.digest:08x} once, and then {second.digest:08x}."
