@@ -109,7 +109,16 @@ def test_files_are_written(shown: tuple[DemoSummary, str]) -> None:
 def test_plain_output_says_what_is_done_without_control_characters(shown: tuple[DemoSummary, str]) -> None:
     summary, text = shown
     assert all(character.isprintable() or character == "\n" for character in text)
-    steps = ["Making a city", "kernels", "Playing a day", "07:00  ", "24:00  ", "Drawing", "equals the tops"]
+    steps = [
+        "Making a city",
+        "kernels",
+        "Playing a day",
+        "07:00  ",
+        "24:00  ",
+        "Drawing",
+        "equals the tops",
+        "skyband serve --demo",
+    ]
     places = [text.index(words) for words in steps]
     assert places == sorted(places)
     for path in (summary.picture, summary.change_log, summary.summary_file):

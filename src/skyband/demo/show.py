@@ -82,6 +82,7 @@ def run(
     if picture is None:
         say(console, "There is no picture: matplotlib is not installed; skyband[plot] brings it.")
     print_summary(console, summary)
+    say(console, "The same city live in a browser: run skyband serve --demo.")
     return summary
 
 

@@ -24,8 +24,8 @@ from skyband.demo.day import MIDNIGHT, MINUTE
 from skyband.demo.runner import ENGINE, FAMILY, PipelineTraffic, StepAnswer
 from skyband.demo.scene import Scene, steps
 from skyband.demo.subscriber import TWO_HOURS
+from skyband.log import Log
 from skyband.pipeline.config import Config, load_config
-from skyband.pipeline.log import Log
 from skyband.pipeline.run import Pipeline, PipelineFailed
 from skyband.pipeline.session import open_session
 from skyband.pipeline.sink import read_tops

@@ -1,0 +1,69 @@
+"""The city on a server: its subscribers are registered, and its messages are published as the clock goes.
+
+The day of the demo is played over and over, at the time of the clock and as many messages per second as are asked for.
+"""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from skyband.demo.city import HEIGHT, WIDTH
+from skyband.demo.scene import Scene, make_scene
+from skyband.demo.subscriber import ROLES
+from skyband.server.access.token import Caller
+from skyband.server.service import Service
+from skyband.server.store.rows import rows_body
+from skyband.server.stream.spec import StreamSpec
+
+STREAM = "city"
+WINDOW = "10m"
+PEOPLE, MESSAGES = 400, 30_000
+BATCHES_PER_SECOND = 5
+COLUMNS = ("x", "y", "terms", "weights", "text")
+
+
+def hosted_stream() -> StreamSpec:
+    """The stream that the messages of the city are published to."""
+    return StreamSpec("geotext", window=WINDOW, bounds=[0.0, 0.0, WIDTH, HEIGHT], clock="wall")
+
+
+async def keep_publishing(service: Service, per_second: int = 20, seed: int = 7) -> None:
+    """Open the stream if it is not there, let the city subscribe, and publish until this is cancelled."""
+    scene = await asyncio.to_thread(make_scene, seed, PEOPLE, MESSAGES)
+    caller = Caller()
+    if STREAM not in [stream.name for stream in service.streams.of(caller.tenant)]:
+        await service.open_stream(caller, STREAM, await asyncio.to_thread(StreamSpec.of, hosted_stream().plain()))
+    if not len(service.streams.get(caller.tenant, STREAM).registry):
+        await service.verb(caller, "subscribe", STREAM, body=rows_body(people(scene)))
+    said = messages(scene)
+    share = max(1, round(per_second / BATCHES_PER_SECOND))
+    due = time.monotonic()
+    while True:
+        rows = stamped(list(itertools.islice(said, share)), time.time_ns() // 1000)
+        await service.verb(caller, "publish", STREAM, body=rows_body(rows))
+        due = max(due + share / per_second, time.monotonic() - 1.0)
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+
+
+def people(scene: Scene) -> list[dict[str, Any]]:
+    """The subscribers, of whom those that are shown have names that say what they like."""
+    rows: list[dict[str, Any]] = scene.subscriptions.drop_columns(["window_us"]).to_pylist()
+    names = [role.what.removeprefix("a ").replace(" ", "-") for role in ROLES]
+    for number, row in enumerate(rows):
+        row["id"] = names[number] if number < len(names) else f"reader-{number}"
+    return rows
+
+
+def messages(scene: Scene) -> Iterator[dict[str, Any]]:
+    """The messages of the day, from one hour of it on, without end."""
+    rows = scene.publications.select(COLUMNS).to_pylist()
+    start = int(time.time()) % len(rows)
+    return itertools.islice(itertools.cycle(rows), start, None)
+
+
+def stamped(rows: list[dict[str, Any]], now: int) -> list[dict[str, Any]]:
+    """Rows with the time at which they are published, in microseconds, and ids that nothing had before."""
+    first = now - len(rows)
+    return [{"id": first + i, "ts": first + i} | row for i, row in enumerate(rows)]

@@ -1,0 +1,50 @@
+"""Vitals: how a server is at a moment, as the console shows it, of what the caller may see."""
+
+import time
+from typing import Any
+
+from skyband import __version__
+from skyband.server.access.token import Caller
+from skyband.server.service import Service
+from skyband.server.stream.served import ServedStream
+
+BEGAN = time.time()
+
+
+async def vitals(service: Service, caller: Caller, stream: str | None) -> dict[str, Any]:
+    """All streams of the tenant in short, and what the engine of one of them has counted."""
+    streams = service.streams.of(caller.tenant)
+    watched = next((its for its in streams if its.name == stream), None)
+    engine = None if watched is None else await service.worker.ask(lambda _: _engine(watched))
+    return {
+        "at": time.time(),
+        "up": time.time() - BEGAN,
+        "version": __version__,
+        "streams": [_in_short(service, its) for its in streams],
+        "engine": engine,
+        "connections": service.hub.count(caller.tenant),
+        "pushed": service.hub.n_events,
+        "waiting": service.worker.waiting,
+        "stopping": service.stopping,
+    }
+
+
+def _in_short(service: Service, stream: ServedStream) -> dict[str, Any]:
+    return {
+        "name": stream.name,
+        "family": stream.spec.family,
+        "engine": stream.spec.engine,
+        "window": stream.spec.window,
+        "bounds": stream.spec.bounds,
+        "step": str(stream.last),
+        "now": stream.engine.now,
+        "subscriptions": len(stream.registry),
+        "published": service.recent.n_rows.get(stream.key, 0),
+        "stands": stream.family.answers_stand,
+        "damaged": stream.damaged,
+    }
+
+
+def _engine(stream: ServedStream) -> dict[str, Any]:
+    engine = stream.engine
+    return {"stream": stream.name, "counters": engine.counters, "memory": engine.memory(), "taken": engine.taken}

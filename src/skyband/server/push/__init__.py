@@ -1,0 +1,1 @@
+"""Push: steps on their way to whoever listens, over server-sent events or a WebSocket."""

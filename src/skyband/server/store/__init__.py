@@ -1,0 +1,1 @@
+"""What lasts: the log of verbs, checkpoints of what they led to, and who may do what."""

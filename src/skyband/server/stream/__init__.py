@@ -1,0 +1,1 @@
+"""Streams: an engine each, the verbs that change it, their numbered steps, and the one thread that all live on."""
