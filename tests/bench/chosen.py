@@ -18,6 +18,7 @@ CHOSEN = frozenset(
         "covering",
         "overlay-table3",
         "pipeline",
+        "serve",
     }
 )
 

@@ -6,8 +6,20 @@ from typing import Any
 import pytest
 
 from skyband.bench import BENCHMARKS, Row
-from skyband.bench.overlay_table3 import ENTRIES, SCALES, TablePoint, formulas, requests_of
+from skyband.bench.overlay_table3 import (
+    CHART_NAMES,
+    ENTRIES,
+    EXACT,
+    GROWTH,
+    GROWTH_SCALES,
+    SCALES,
+    chart_points,
+    formulas,
+    growth_points,
+)
+from skyband.bench.overlay_workload import TablePoint, requests_of
 from skyband.overlay.broker.event import Offered, Subscribed
+from skyband.overlay.strategy import STRATEGIES
 
 
 def totals(kind: str, n_updates: float) -> dict[str, float]:
@@ -61,3 +73,32 @@ def test_counts_are_those_that_formulas_know_for_certain(rows: dict[tuple[str, s
 
 
 COLUMNS = ("subscribing", "publishing", "delivering", "updating", "recalling")
+
+
+@pytest.mark.changed("src/skyband/overlay/", "src/skyband/bench/")
+def test_events_are_counted_with_and_without_engines() -> None:
+    found: list[Any] = BENCHMARKS["overlay-events"].run("toy", lambda said: None)
+    assert [row["algorithm"] for row in found] == [name for name in STRATEGIES for _ in range(2)]
+    for row in found:
+        measures = row["measures"]
+        assert 0.0 < measures["engine_share"] < 1.0
+        assert measures["per_second"] == pytest.approx(measures["events"] / row["latencies"][0] * 1e9)
+        assert measures["per_second_without_engines"] > measures["per_second"]
+    plain, checked = found[::2], found[1::2]
+    assert [row["measures"]["events"] for row in plain] == [row["measures"]["events"] for row in checked]
+
+
+def test_the_table_is_run_on_every_chart() -> None:
+    found = [(point.scale.chart, point.entry) for point in chart_points(SCALES["full"])]
+    assert found == [(chart, entry) for chart in CHART_NAMES for entry in ENTRIES]
+
+
+def test_one_number_grows_at_a_time() -> None:
+    """At full size up to the paper's own, while the others are the paper's."""
+    full = GROWTH_SCALES["full"]
+    for point in growth_points(full):
+        changed = {name for name in GROWTH if getattr(point.scale, name) != getattr(full, name)}
+        assert changed <= {point.grows}
+        assert point.entry in EXACT
+    sizes = [point.scale.n_brokers for point in growth_points(full) if point.grows == "n_brokers"]
+    assert sizes == [16, 16, 64, 64, 256, 256]

@@ -51,10 +51,10 @@ class SizedWorkload(NamedTuple):
         """The workload, with this many publications after those that are published first."""
         return self.generator(self.options(n_subscriptions, self.n_before + n_publications))
 
-    def open(self, engine: str) -> AnyEngine:
+    def open(self, engine: str, **more: Any) -> AnyEngine:
         """An empty engine; the window is as long as what is live."""
         window = Window.count(self.n_live) if self.window else None
-        return open_engine(self.family, engine, window=window, **self.engine_options)
+        return open_engine(self.family, engine, window=window, **self.engine_options, **more)
 
 
 def window_case(data: Any, n_live: int) -> SizedWorkload:

@@ -86,7 +86,8 @@ def cases(plan: LatencyPlan) -> list[SizedWorkload]:
     return [window_case("uniform", plan.n_live), geotext_case(plan.n_live, plan.vocabulary), ranked_case()]
 
 
-def _engine_name(case: SizedWorkload) -> str:
+def engine_with_index(case: SizedWorkload) -> str:
+    """The engine that a family takes for many subscriptions."""
     chooses = find_engine(case.family, AUTO)
     assert issubclass(chooses, Auto)
     return chooses.many
@@ -95,7 +96,7 @@ def _engine_name(case: SizedWorkload) -> str:
 def _compare_answers(case: SizedWorkload, plan: LatencyPlan) -> None:
     """Have two engines answer rows and tables alike, before anything is timed."""
     made = case.generate(20, N_CHECKED * max(plan.n_rows))
-    by_rows, by_tables = case.open(_engine_name(case)), case.open(_engine_name(case))
+    by_rows, by_tables = case.open(engine_with_index(case)), case.open(engine_with_index(case))
     for engine in (by_rows, by_tables):
         fill(engine, made.subscriptions.slice(10), made.publications.slice(0, case.n_before), case.fill_batch)
     for verb, table in (("subscribe", made.subscriptions.slice(0, 10)), ("publish", made.publications)):
@@ -115,7 +116,7 @@ def _measure_size(case: SizedWorkload, plan: LatencyPlan, n: int) -> list[Row]:
     """All calls on one engine, which goes on from one kind of calls to the next."""
     n_calls = 3 * (N_WARM + plan.n_rounds)
     made = case.generate(n + n_calls, n_calls * (sum(plan.n_rows) + 1))
-    engine = case.open(_engine_name(case))
+    engine = case.open(engine_with_index(case))
     asked, later = made.subscriptions.slice(0, n), made.publications.slice(case.n_before)
     published = made.publications.slice(0, case.n_before)
     # Subscriptions to what is published already are answered faster than the same publications would be.

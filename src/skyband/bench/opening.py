@@ -46,12 +46,15 @@ def given_options() -> dict[str, str]:
 
 
 def open_engine(family: str, engine: str, **own: Any) -> AnyEngine:
-    """An empty engine; what a benchmark itself gives is measured as it says, whatever else is given."""
+    """An empty engine; what a benchmark itself gives is measured as it says, whatever else is given.
+
+    It has one thread, if the benchmark does not say otherwise: then figures are those of a core.
+    """
     kind, given = find_engine(family, engine), _given()
     known = options_of(kind)
     more = {name: text for name, text in given.texts.items() if name in known and name not in own}
     given.taken.update(more)
-    return skyband.open(family, engine, **own, **read_options(kind, more))
+    return skyband.open(family, engine, **{"threads": 1} | own, **read_options(kind, more))
 
 
 def _given() -> EngineOptions:

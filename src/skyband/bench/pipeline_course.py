@@ -72,7 +72,7 @@ class Bare:
     """An engine that is given the steps of a course as they are; the changes of all of them are kept."""
 
     def __init__(self, course: PipelineCourse) -> None:
-        self.engine: AnyEngine = skyband.open(FAMILY, ENGINE, window=course.window, granularity="batch")
+        self.engine: AnyEngine = skyband.open(FAMILY, ENGINE, window=course.window, granularity="batch", threads=1)
         self.told: list[pa.Table] = []
         for step in course.opening:
             self.feed(step)

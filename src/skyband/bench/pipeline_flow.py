@@ -74,7 +74,7 @@ class Inlet:
     """The logs that a stream reads, and the queue of what it tells."""
 
     def __init__(self, folder: Path) -> None:
-        from skyband.pipeline.log import Log
+        from skyband.log import Log
 
         self.folder = folder
         folder.mkdir(parents=True)

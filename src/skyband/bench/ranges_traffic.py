@@ -132,15 +132,25 @@ def send(journey: Journey, progress: Progress) -> Iterator[Row]:
 
 def send_stocks(journey: Journey, progress: Progress) -> Iterator[Row]:
     """A contest for each k on the trace of stocks, or on a made-up one, which is the same everywhere."""
+    if is_left_out(journey):
+        yield from left_out(journey, why_missing(FILE))
+    else:
+        yield from _carried(*stock_world(journey), progress)
+
+
+def is_left_out(journey: Journey) -> bool:
+    """Whether a journey needs a file that is not there."""
+    return journey.real and find(FILE) is None
+
+
+def stock_world(journey: Journey) -> tuple[World, Journey]:
+    """The stocks with all their changes, and the journey with as many of these as make whole batches."""
     setting, path = journey.setting, find(FILE)
-    if journey.real and path is None:
-        yield from _left_out(journey, why_missing(FILE))
-        return
     market = read(path) if journey.real and path is not None else made_up(setting.n_objects, 3)
     world = world_of(market, setting.n_subscriptions)
     n_events = len(world.changes.object) - setting.n_warm
     setting = setting._replace(n_objects=len(market.x), n_events=n_events - n_events % setting.batch)
-    yield from _carried(world, journey._replace(setting=setting), progress)
+    return world, journey._replace(setting=setting)
 
 
 def _carried(world: World, journey: Journey, progress: Progress) -> Iterator[Row]:
@@ -156,7 +166,8 @@ def _carried(world: World, journey: Journey, progress: Progress) -> Iterator[Row
         yield from contest(world, Crowd(tree, k), journey.approaches, journey.setting, about, trial)
 
 
-def _left_out(journey: Journey, reason: str) -> Iterator[Row]:
+def left_out(journey: Journey, reason: str) -> Iterator[Row]:
+    """A row with the reason for each approach and k."""
     for k in journey.ks:
         for approach in journey.approaches:
             yield skipped(f"k = {k}", approach.label, journey.setting._asdict() | {"k": k}, reason)

@@ -2,6 +2,7 @@
 
 import statistics
 
+from skyband.bench.changes import ChangesPlan, change_rows
 from skyband.bench.choice import ChoicePlan, compare_choices
 from skyband.bench.contest import bytes_each
 from skyband.bench.experiment import AnyExperiment, Experiment, whole
@@ -10,6 +11,7 @@ from skyband.bench.parts import PartsScale, readers, structures
 from skyband.bench.row import Row, ns_per_operation, number
 from skyband.bench.scan import Lengths, ScanPlan, compare_lengths, scan_rows
 from skyband.bench.startup import StartupPlan, start_engines
+from skyband.bench.threads import ThreadPlan, thread_rows
 from skyband.bench.view import (
     RATIO,
     SUBSCRIPTIONS,
@@ -60,6 +62,14 @@ def _call_line(row: Row) -> str:
 
 def _is_one_publication(row: Row) -> bool:
     return bool(row["parameters"].get("operation") == "publish" and row["parameters"]["n_rows"] == 1)
+
+
+def _part_line(row: Row) -> str:
+    return f"{row['parameters']['label']}, {row['parameters']['ids']}: {row['algorithm']}"
+
+
+def _is_by_one(row: Row) -> bool:
+    return bool(row["parameters"].get("batch") == 1)
 
 
 def _structure_line(row: Row) -> str:
@@ -165,6 +175,67 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
                 "µs",
                 series=_call_line,
                 of=_is_one_publication,
+            ),
+        ),
+    ),
+    Experiment(
+        name="threads",
+        summary="One thread and two in turns: the index and Scan of window, geotext and ranked, every answer compared.",
+        scales={
+            "toy": ThreadPlan((600, 1200), (1, 2), 1200, 150, 100, 200, 3, 1e9),
+            "small": ThreadPlan((10_000, 100_000), (1, 2), 10_000, 1000, 10_000, 0, 20, 300.0),
+            "full": ThreadPlan((10_000, 100_000, 1_000_000), (1, 2), 100_000, 1000, 40_000, 0, 60, 3000.0),
+        },
+        sweep=whole,
+        measure=thread_rows,
+        columns=(
+            given("case", "label"),
+            SUBSCRIPTIONS,
+            algorithm("threads"),
+            computed("µs a publication", _us_each),
+            RATIO,
+            whole_number("bytes of threads", "bytes.threads"),
+        ),
+        plots=(
+            plot(
+                "each",
+                "Threads",
+                "n_subscriptions",
+                _us_each,
+                "µs a publication",
+                series=lambda row: f"{row['parameters']['label']}, {row['algorithm']}",
+            ),
+        ),
+    ),
+    Experiment(
+        name="changes",
+        summary="What a change costs where many tops change: the change log and the table within the whole.",
+        scales={
+            "toy": ChangesPlan((20, 40), (1, 3), 30, 200, 4, 1e9),
+            "small": ChangesPlan((10_000, 100_000), (1, 100), 10_000, 0, 100, 300.0),
+            "full": ChangesPlan((10_000, 100_000, 1_000_000), (1, 100), 40_000, 0, 300, 3000.0),
+        },
+        sweep=whole,
+        measure=change_rows,
+        columns=(
+            given("case", "label"),
+            given("ids"),
+            SUBSCRIPTIONS,
+            given("publications", "batch"),
+            algorithm("part"),
+            shown("changes", "changes"),
+            computed("ns a change", ns_per_operation),
+            RATIO,
+        ),
+        plots=(
+            plot(
+                "one",
+                "What a change costs, one publication at a time",
+                "n_subscriptions",
+                ns_per_operation,
+                "ns a change",
+                series=_part_line,
+                of=_is_by_one,
             ),
         ),
     ),

@@ -1,6 +1,7 @@
 """The experiments on what costs grow with, which belong to no paper."""
 
 from skyband.bench.experiment import AnyExperiment, Experiment, Size, whole
+from skyband.bench.first_answers import answer_first, count_bytes
 from skyband.bench.growing_cost import CostPlan, begin, flood, straggle
 from skyband.bench.row import Row, ns_per_operation
 from skyband.bench.view import RATIO, SUBSCRIPTIONS, ViewColumn, algorithm, computed, given, plot, shown
@@ -10,6 +11,12 @@ SCALES: dict[Size, CostPlan] = {
     "small": CostPlan((1000, 10_000), 10_000, 1000, 100, 3, 5000),
     "full": CostPlan((1000, 10_000, 100_000), 100_000, 1000, 300, 3, 0),
 }
+ANSWER_SCALES: dict[Size, CostPlan] = {
+    "toy": CostPlan((40,), 60, 20, 12, 1, 200),
+    "small": CostPlan((1000, 10_000), 10_000, 1000, 1000, 3, 5000),
+    "full": CostPlan((10_000, 100_000, 1_000_000), 100_000, 1000, 1000, 5, 0),
+}
+PARTS = ("rows", "index", "questions", "deliveries")
 FAMILY, WINDOW = given("family"), given("window")
 
 
@@ -108,5 +115,39 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
                 series=lambda row: f"{_line(row)}, {row['algorithm']}",
             ),
         ),
+    ),
+    Experiment(
+        name="subscribe",
+        summary="First answers of many subscriptions at once, and of as many one by one, beside those that are there.",
+        scales=ANSWER_SCALES,
+        sweep=whole,
+        measure=answer_first,
+        columns=(
+            FAMILY,
+            SUBSCRIPTIONS,
+            algorithm("subscribed"),
+            computed("µs for a first answer", _us),
+            RATIO,
+            shown("scores a subscription", "scored"),
+        ),
+        plots=(
+            plot(
+                "each",
+                "First answers",
+                "n_subscriptions",
+                _us,
+                "µs for a first answer",
+                series=lambda row: f"{row['parameters']['family']}, {row['algorithm']}",
+            ),
+        ),
+    ),
+    Experiment(
+        name="memory",
+        summary="The bytes of a subscription by part, once all are answered and once a window has slid over them.",
+        scales=ANSWER_SCALES,
+        sweep=whole,
+        measure=count_bytes,
+        columns=(FAMILY, SUBSCRIPTIONS, algorithm("when"), *(shown(part, f"bytes.{part}") for part in PARTS), RATIO),
+        plots=(),
     ),
 )
