@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from skyband.pipeline.log import Log
+from skyband.log import Log
 
 SUBSCRIBED = [
     {"id": "ann", "k": 1, "score": "euclidean", "point": [0, 0]},

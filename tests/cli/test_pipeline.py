@@ -19,8 +19,8 @@ from skyband.cli.output import Output
 from skyband.cli.pipeline.consequence import consequences
 from skyband.cli.pipeline.view import open_view, rates, told
 from skyband.cli.request import Requests
+from skyband.log import Log
 from skyband.pipeline.config import Config, make_config
-from skyband.pipeline.log import Log
 from skyband.pipeline.sink import SINKS
 from skyband.pipeline.source.source import SOURCES
 from skyband.pipeline.stage.router import Router

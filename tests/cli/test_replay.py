@@ -1,9 +1,13 @@
 """`skyband replay`: the change log is the library's, and the summary adds up."""
 
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
+from skyband.kernels.crew import all_cores
+from skyband.replay import Plan
 from skyband.table import read_table
 from tests.cli.calling import call, document, failure, files
 from tests.replay.small import FAMILIES, oracle_changes, small
@@ -37,6 +41,30 @@ def test_the_summary_is_a_list_for_people(tmp_path: Path) -> None:
     assert "\x1b" not in done.stdout
     scanned = call("replay", *files(tmp_path), "--batch", 1)
     assert "latency of a publication  p50 " in scanned.stdout
+
+
+@pytest.mark.parametrize("command", ["replay", "top"])
+def test_threads_change_nothing_and_reach_the_engine(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words, opened, make = files(tmp_path), list[int](), Plan.open
+
+    def noting(plan: Plan, *given: Any) -> Any:
+        engine = make(plan, *given)
+        opened.append(engine.threads)
+        return engine
+
+    monkeypatch.setattr(Plan, "open", noting)
+    written = []
+    for threads in (1, 2, None):
+        out = tmp_path / f"{threads}.parquet"
+        document(command, *words, "--out", out, *([] if threads is None else ["--threads", threads]))
+        written.append(pq.read_table(out))
+    # A run opens one more, to compile what it needs.
+    assert list(dict.fromkeys(opened)) == list(dict.fromkeys([1, 2, all_cores()]))
+    assert written[0].num_rows
+    assert written[0] == written[1] == written[2]
+    assert "not in the range" in failure(command, *words, "--threads", 0, code=2)
 
 
 def test_a_default_window_is_taken(tmp_path: Path) -> None:

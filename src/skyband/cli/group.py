@@ -113,11 +113,9 @@ class Commands(click.Group):
 
 def sentence(error: Exception) -> str:
     """What went wrong, in one line; of an error that nobody foresaw, also how to learn more."""
-    from skyband.table import MissingColumn, Rejected, UnreadableFile
-
     told = " ".join(str(error).split())
-    # Only a plain ValueError is ours: its subclasses come from libraries and say nothing of the user's input.
-    if type(error) is ValueError or isinstance(error, Rejected | UnreadableFile | MissingColumn):
+    # A plain ValueError is ours, as are the kinds that Skyband has; those of libraries say nothing of the user's input.
+    if type(error) is ValueError or (isinstance(error, ValueError) and type(error).__module__.startswith("skyband.")):
         return told
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}." if error.strerror and error.filename else told

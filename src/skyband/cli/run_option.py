@@ -94,6 +94,11 @@ _OPTIONS = [
         help="How many publications the engine is given at once.",
     ),
     click.option(
+        "--threads",
+        type=click.IntRange(1, 1024),
+        help="Among how many threads the work of a batch is divided; one for each core by default.",
+    ),
+    click.option(
         "--window-n",
         type=click.IntRange(1),
         help="The default window, in publications, of subscriptions that bring none.",

@@ -10,7 +10,7 @@ import click
 from skyband.cli.output import Output, output_options
 
 if TYPE_CHECKING:
-    from skyband.pipeline.log import Log, Texts
+    from skyband.log import Log, Texts
 
 STDIN = Path("-")
 BYTES_AT_ONCE = 1 << 20
@@ -34,7 +34,7 @@ def command(output: Output, log: Path, files: tuple[Path, ...]) -> None:
       some-program | skyband pipeline append in/publications -
     """
     formats = [_format(path) for path in files]
-    from skyband.pipeline.log import Log
+    from skyband.log import Log
 
     told = []
     with Log(log) as writer:

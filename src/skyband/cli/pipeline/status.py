@@ -115,7 +115,7 @@ def _waiting(place: Place, last: "Commit | None") -> dict[str, int | None]:
         if endpoint is None or endpoint.format != "log":
             waiting[noun] = None
             continue
-        from skyband.pipeline.log import Log
+        from skyband.log import Log
 
         log = Log(endpoint.options["path"])
         waiting[noun] = log.end - max(read.get(noun, 0), log.first)
