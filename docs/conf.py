@@ -18,7 +18,7 @@ nitpick_ignore_regex = [
     # Names for unions of types, which python.md describes, and the rows that an engine is made for.
     (
         r"py:class",
-        r"AnyEngine|Checked|Granularity|OnError|Source|WindowLike|skyband\.contract\.engine\.(Subscriptions|Publications)T",
+        r"AnyEngine|Checked|Given|Granularity|OnError|Source|WindowLike|skyband\.contract\.engine\.(Subscriptions|Publications)T",
     ),
 ]
 

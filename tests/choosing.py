@@ -38,8 +38,8 @@ BENEATH_ENGINES = ("kernels", "table", "contract", "zoning", "workload", "topk",
 FAMILIES = ("window", "geotext", "ranges", "ranked")
 # The contract suite is not among them: it is run as it is, whatever has changed.
 PIPELINE = (
-    *(f"src/skyband/{room}/" for room in ("pipeline", "contract", "table", "zoning")),
-    *("tests/pipeline/", "requirements.lock"),
+    *(f"src/skyband/{room}/" for room in ("pipeline", "log", "contract", "table", "zoning")),
+    *("tests/pipeline/", "tests/log/", "requirements.lock"),
 )
 secondary = pytest.mark.changed(*PIPELINE)
 ROOMS = ("kernels", "table", "zoning", "workload", "topk", "covering", *FAMILIES, "overlay")

@@ -73,7 +73,7 @@ def own_files() -> list[Path]:
 
 def test_lock_names_no_host() -> None:
     lock = (ROOT / "requirements.lock").read_text()
-    for word in ("http", "://", "-index", "--find-links", "--trusted-host", " @ "):
+    for word in ("http:", "https:", "://", "-index", "--find-links", "--trusted-host", " @ "):
         assert word not in lock, f"requirements.lock contains {word!r}"
 
 
