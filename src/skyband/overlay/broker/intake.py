@@ -167,9 +167,10 @@ class HomeIntake:
         """The step as it is recorded, what of it the engine has not absorbed yet, and the keys of what has come."""
         before = at - self._broker.options.tick
         due, forgone = self.retractions.due(at)
-        late = [each for each in self._arrived if self._broker.by_watermark and each.ts <= before]
-        came = [each for each in self._arrived if each.ts <= at and each not in late]
+        there = [each for each in self._arrived if each.ts <= at]
         self._arrived = [each for each in self._arrived if each.ts > at]
+        late = [each for each in there if each.ts <= before] if self._broker.by_watermark else []
+        came = [each for each in there if each.ts > before] if late else there
         # What was taken back in the same step has never been there.
         fleeting = {each.key for each in came} & {each.key for each in due}
         begins = [asked.row for asked in self._beginning(at)]

@@ -128,6 +128,11 @@ class Origin:
             self._broker.strategy.published(publication)
         self.note_until()
 
+    @property
+    def has_delayed(self) -> bool:
+        """Whether something waits for credit."""
+        return bool(self._delayed)
+
     def pass_on_delayed(self) -> int:
         """What has waited for credit goes its way, as far as there is some; answers how many publications that is."""
         n_before = len(self._delayed)
