@@ -17,9 +17,14 @@ class Still(NamedTuple):
     name: str
     summary: str
 
-    def run(self, size: str, progress: Callable[[str], None]) -> list[dict[str, Any]]:
-        progress(f"measuring {self.name}")
+    def run(
+        self, size: str, progress: Callable[[str], None], only: tuple[str, ...], unfinished: Path
+    ) -> list[dict[str, Any]]:
+        progress(" ".join((f"measuring {self.name}", *only)))
         return [{"size": size, "ns": 1}]
+
+    def forget(self, size: str, only: tuple[str, ...], unfinished: Path) -> None:
+        assert unfinished.name == f"{self.name}-{size}.unfinished"
 
     def table(self, rows: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
         return ["size", "ns"], [[row["size"], str(row["ns"])] for row in rows]
@@ -55,6 +60,17 @@ def test_one_or_all_are_run(tmp_path: Path) -> None:
     assert [(row["name"], row["table"]) for row in said] == [
         (name, [{"size": "small", "ns": "1"}]) for name in ("stone", "tree")
     ]
+
+
+@pytest.mark.usefixtures("bench")
+def test_some_parts_are_run(tmp_path: Path) -> None:
+    done = call("bench", "tree", "--only", "oak", "--only", "old", "--out", tmp_path)
+    assert done.stderr == "measuring tree oak old\n"
+
+
+def test_a_part_that_there_is_not(tmp_path: Path) -> None:
+    said = failure("bench", "overlay-table3", "--only", "nothing", "--out", tmp_path, code=2)
+    assert "no part of overlay-table3 has 'nothing' in its name; there are: tree, publication-flooding, Boolean" in said
 
 
 @pytest.mark.usefixtures("bench")

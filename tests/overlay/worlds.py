@@ -37,8 +37,8 @@ def at(id: Any, x: float, y: float) -> Offered:
     return Offered({"id": id, "point": [x, y]})
 
 
-def play(requests: Sequence[Doing], seconds: int = 12, **options: Any) -> BrokerWorld:
-    """Let clients do something at times in seconds, at brokers by their letters."""
+def scene(requests: Sequence[Doing], seconds: int = 12, **options: Any) -> Scenario:
+    """Clients do something at times in seconds, at brokers by their letters."""
     given: dict[str, Any] = {
         "chart": SIX,
         "tick": SECOND,
@@ -47,8 +47,12 @@ def play(requests: Sequence[Doing], seconds: int = 12, **options: Any) -> Broker
         "mode": "eager",
     } | options
     asked = tuple(Request(int(when * SECOND), LETTERS.index(letter), what) for when, letter, what in requests)
-    scenario = Scenario(BrokerOptions(**given), 1, asked, STEADY, (), seconds * SECOND, seconds * SECOND)
-    return BrokerWorld(scenario, keep_trace=True).run()
+    return Scenario(BrokerOptions(**given), 1, asked, STEADY, (), seconds * SECOND, seconds * SECOND)
+
+
+def play(requests: Sequence[Doing], seconds: int = 12, **options: Any) -> BrokerWorld:
+    """The same, as it has run."""
+    return BrokerWorld(scene(requests, seconds, **options), keep_trace=True).run()
 
 
 def links(world: BrokerWorld, since: float = 0.0, until: float = 99.0, columns: Columns = COLUMNS[:-1]) -> list[str]:

@@ -4,7 +4,7 @@ Experiments are entries of tables: a module of this package that has some lists 
 them are run here: the scale of a size is swept over points, and each point is measured.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -12,6 +12,7 @@ from typing import Any, Generic, Literal, TypeVar
 from skyband.bench.machine import provenance
 from skyband.bench.opening import given_options
 from skyband.bench.row import Row
+from skyband.bench.unfinished import UnfinishedRun, drop_pieces
 from skyband.bench.view import Plot, ViewColumn, cells_of, draw_plot
 
 Size = Literal["toy", "small", "full"]
@@ -20,12 +21,17 @@ Scale = TypeVar("Scale")
 Point = TypeVar("Point")
 
 
+class NoSuchPart(ValueError):
+    """A part of a benchmark is asked for that it does not have."""
+
+
 @dataclass(frozen=True)
 class Experiment(Generic[Scale, Point]):
     """One benchmark by its name, with the points that its rows come from and the columns and figures made of them.
 
     Points are measured in their order, and may share what an earlier one has built or spent. `finish` is given all rows
-    on their way out, to add measures that follow from others.
+    on their way out, to add measures that follow from others. Where points have a `label`, some of them can be measured
+    alone, and each is stored when it ends.
     """
 
     name: str
@@ -36,15 +42,21 @@ class Experiment(Generic[Scale, Point]):
     columns: tuple[ViewColumn, ...]
     plots: tuple[Plot, ...] = ()
     finish: Callable[[Iterable[Row]], Iterable[Row]] = iter
+    label: Callable[[Point], str] | None = None
 
-    def run(self, size: Size, progress: Progress) -> list[Row]:
+    def run(
+        self, size: Size, progress: Progress, only: Sequence[str] = (), unfinished: Path | None = None
+    ) -> list[Row]:
         """Measure everything at a size; `progress` is told each step in a few words.
 
         Whoever interrupts it keeps the rows that were there by then. Options that engines were given are a parameter of
-        every row.
+        every row. With `only`, points are measured whose labels have all of these texts; those that have ended are
+        kept in the folder `unfinished`, until the whole run has.
         """
         origin, rows = {"benchmark": self.name, "size": size} | provenance(), list[Row]()
-        points = self.sweep(self.scales[size])
+        points = self._chosen(size, only)
+        if self.label is not None and unfinished is not None:
+            return self._run_on(self.label, points, progress, UnfinishedRun(unfinished, origin, given_options()))
         try:
             for row in self.finish(row for point in points for row in self.measure(point, progress)):
                 rows.append(origin | row | _parameters(row))
@@ -53,6 +65,46 @@ class Experiment(Generic[Scale, Point]):
                 raise
             progress("Interrupted: what was measured by now is kept.")
         return rows
+
+    def _chosen(self, size: Size, only: Sequence[str]) -> Iterable[Point]:
+        points = self.sweep(self.scales[size])
+        if not only:
+            return points
+        if self.label is None:
+            raise NoSuchPart(f"{self.name} is measured as a whole: leave this out.")
+        labels = {self.label(point): point for point in points}
+        chosen = [point for label, point in labels.items() if all(text.lower() in label.lower() for text in only)]
+        if not chosen:
+            known = "; ".join(labels)
+            wanted = " and ".join(map(repr, only))
+            raise NoSuchPart(f"no part of {self.name} has {wanted} in its name; there are: {known}.")
+        return chosen
+
+    def _run_on(
+        self, label: Callable[[Point], str], points: Iterable[Point], progress: Progress, run: UnfinishedRun
+    ) -> list[Row]:
+        """Measure what has not been measured yet."""
+
+        def rows_of(point: Point) -> Iterator[Row]:
+            found = run.found(label(point))
+            if found is None:
+                found = [run.origin | row | _parameters(row) for row in self.measure(point, progress)]
+                run.keep(label(point), found)
+            else:
+                progress(f"{label(point)}: measured already")
+            yield from found
+
+        try:
+            rows = list(self.finish(row for point in points for row in rows_of(point)))
+        except KeyboardInterrupt:
+            progress("Interrupted: the same command goes on with what is missing.")
+            raise
+        return rows
+
+    def forget(self, size: Size, only: Sequence[str], unfinished: Path) -> None:
+        """The rows of a whole run are stored: its points need not be kept one by one any more."""
+        if self.label is not None:
+            drop_pieces(unfinished, map(self.label, self._chosen(size, only)))
 
     def table(self, rows: list[Row]) -> tuple[list[str], list[list[str]]]:
         """Headers and cells; a point that was skipped shows its reason in the last column."""

@@ -73,9 +73,14 @@ def event_points(shape: ScenarioShape) -> Iterator[EventPoint]:
             yield EventPoint(shape, strategy, is_checked)
 
 
+def label_of(point: EventPoint) -> str:
+    """The name of a strategy, with the checks if there are any."""
+    return f"{point.strategy}, {'checked' if point.is_checked else 'without checks'}"
+
+
 def run_events(point: EventPoint, progress: Progress) -> Iterable[Row]:
     """Let a network run to its end, after a short one that warms up."""
-    progress(f"{point.strategy}{', checked' if point.is_checked else ''}")
+    progress(label_of(point))
     _world(point._replace(shape=SHAPES["toy"]), EngineClock()).run()
     clock = EngineClock()
     world, since = _world(point, clock), process_time_ns()

@@ -26,11 +26,14 @@ from skyband.bench.overlay_workload import (
 from skyband.bench.row import Row, measured
 from skyband.bench.runner import WrongAnswer
 from skyband.overlay.broker.chart import Chart
+from skyband.overlay.broker.event import Offered
 from skyband.overlay.broker.frame import COLUMNS, DELIVERING, PUBLISHING, SUBSCRIBING, UPDATING, UPKEEP
 from skyband.overlay.simulate.property import check_tops
+from skyband.overlay.simulate.scenario import Request
 from skyband.overlay.simulate.world import BrokerWorld
 from skyband.overlay.strategy import strategy_named
 
+N_TOLD = 20
 DEGREE = 3
 COVERED = 0.5
 FLOODS = ("publication-flooding", "basic-gossiping", "informed-gossiping")
@@ -102,12 +105,20 @@ def _point(scale: TableScale, entry: Entry) -> TablePoint:
     return TablePoint(scale, entry, scale.n_flooded if entry.strategy in FLOODS else scale.n_publications)
 
 
+def label_of(point: TablePoint) -> str:
+    """The name of a line, of which there is one on each chart and for each number that grows."""
+    scale, entry = point.scale, point.entry
+    grown = f"{point.grows} {getattr(scale, point.grows)}, " if point.grows else ""
+    return f"{scale.chart}, {grown}{entry.strategy}, {entry.kind}"
+
+
 def run_point(point: TablePoint, progress: Progress) -> Iterable[Row]:
     """Run a line of the table, and count."""
     entry = point.entry
-    progress(f"{entry.strategy}, {entry.kind}: {point.n_publications:,} publications")
+    progress(f"{label_of(point)}: {point.n_publications:,} publications")
     since = process_time()
-    world = BrokerWorld(scenario_of(point), digests=False, requests=requests_of(point)).run()
+    world = BrokerWorld(scenario_of(point), digests=False)
+    world.run(_told(point, world, progress, since))
     seconds = process_time() - since
     if strategy_named(entry.strategy).exact and entry.gates == "staircase":
         for wrong in check_tops(world, live_at_end(point)):
@@ -121,6 +132,18 @@ def run_point(point: TablePoint, progress: Progress) -> Iterable[Row]:
     parameters = point.scale._asdict() | {"kind": entry.kind, "updates": entry.updates, "seed": SEED}
     parameters |= {"n_publications": point.n_publications, "grows": point.grows}
     yield measured("table 3", entry.strategy, parameters, [int(seconds * 1e9)], world.n_events, measures)
+
+
+def _told(point: TablePoint, world: BrokerWorld, progress: Progress, since: float) -> Iterator[Request]:
+    """What clients do; how far that is, is told a few times."""
+    n, step = 0, max(1, point.n_publications // N_TOLD)
+    for request in requests_of(point):
+        yield request
+        if isinstance(request.what, Offered):
+            n += 1
+            if n % step == 0:
+                minutes = (process_time() - since) / 60
+                progress(f"  {n:,} publications, {world.tally.total:,} messages, {minutes:.1f} minutes")
 
 
 def counted(world: BrokerWorld) -> dict[str, float]:

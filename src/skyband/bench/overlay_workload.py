@@ -15,7 +15,7 @@ import numpy as np
 import skyband
 from skyband.overlay.broker.chart import CHARTS, Chart
 from skyband.overlay.broker.event import Offered, Subscribed
-from skyband.overlay.broker.options import BrokerOptions
+from skyband.overlay.broker.options import BrokerOptions, GateRule, UpdateRule
 from skyband.overlay.broker.zone_map import ZoneMap
 from skyband.overlay.simulate.scenario import Request, Scenario, Weather
 from skyband.table import Window
@@ -49,12 +49,13 @@ class Entry(NamedTuple):
 
     strategy: str
     kind: str
-    updates: str = "every"
+    updates: UpdateRule = "every"
 
     @property
-    def gates(self) -> str:
+    def gates(self) -> GateRule:
         """The rule of gates."""
-        return {"top-k/w, PA": "chance", "top-k/w, SASF": "recent"}.get(self.kind, "staircase")
+        rules: dict[str, GateRule] = {"top-k/w, PA": "chance", "top-k/w, SASF": "recent"}
+        return rules.get(self.kind, "staircase")
 
     @property
     def engine(self) -> str:
@@ -121,9 +122,9 @@ def scenario_of(point: TablePoint) -> Scenario:
         beat=MINUTE // 2,
         credit=1 << 20,
         horizon=scale.window * MINUTE,
-        gates=entry.gates,  # type: ignore[arg-type]
+        gates=entry.gates,
         recent=RECENT * MINUTE // scale.rate,
-        updates=entry.updates,  # type: ignore[arg-type]
+        updates=entry.updates,
         engine=entry.engine,
         engine_options={"b": RECENT} if entry.engine == "sasf" else {},
         rounds=gossip_rounds(chart),

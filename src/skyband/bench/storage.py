@@ -42,10 +42,20 @@ def store(rows: Sequence[Row], folder: str | Path) -> Path:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     path = _new_path(folder, f"{names.pop()}-{rows[0]['at']:%Y%m%dT%H%M%SZ}")
+    write_rows(rows, path)
+    return path
+
+
+def write_rows(rows: Sequence[Row], path: Path) -> None:
+    """Write rows to a file, whole or not at all."""
     table = pa.Table.from_pylist([_packed(row) for row in rows], schema=SCHEMA)
     with replacing(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
-    return path
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows of one file."""
+    return rows_of(pq.read_table(path, schema=SCHEMA))
 
 
 def _new_path(folder: Path, stem: str) -> Path:

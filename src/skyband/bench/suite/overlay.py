@@ -5,6 +5,7 @@ from typing import Any
 
 from skyband.bench.experiment import AnyExperiment, Experiment, Size, whole
 from skyband.bench.overlay_events import SHAPES, event_points, run_events
+from skyband.bench.overlay_events import label_of as events_label
 from skyband.bench.overlay_ranges import run_network, run_stock_network
 from skyband.bench.overlay_table3 import (
     GROWTH_SCALES,
@@ -14,6 +15,7 @@ from skyband.bench.overlay_table3 import (
     points,
     run_point,
 )
+from skyband.bench.overlay_table3 import label_of as table3_label
 from skyband.bench.ranges_data import TOY, RangesSetting
 from skyband.bench.ranges_paper import KS, SENT
 from skyband.bench.ranges_traffic import Journey
@@ -135,6 +137,7 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         scales=SCALES,
         sweep=points,
         measure=run_point,
+        label=table3_label,
         columns=COLUMNS,
     ),
     Experiment(
@@ -143,6 +146,7 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         scales=SCALES,
         sweep=chart_points,
         measure=run_point,
+        label=table3_label,
         columns=(given("chart"), *COLUMNS),
     ),
     Experiment(
@@ -151,6 +155,7 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         scales=GROWTH_SCALES,
         sweep=growth_points,
         measure=run_point,
+        label=table3_label,
         columns=(
             given("brokers", "n_brokers"),
             given("registered", "n_subscriptions"),
@@ -171,6 +176,7 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         scales=SHAPES,
         sweep=event_points,
         measure=run_events,
+        label=events_label,
         columns=(
             algorithm("strategy"),
             described("checks", lambda row: "after every event" if row["parameters"]["checks"] else "none"),

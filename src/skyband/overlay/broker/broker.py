@@ -156,6 +156,7 @@ class Broker:
             self.registrations.recover(*fields)
         elif kind == "unwanted":
             self.registrations.forget(*fields)
+            self.home.end(*fields)
         elif kind == "step":
             self.intake.recover(HomeStep(*fields[:8]), fields[8], fields[9])
         elif kind == "life":
@@ -181,13 +182,13 @@ class Broker:
 
     def _drain(self, event: Draining) -> None:
         self.is_draining = True
-        n_subscriptions = len(self.registrations.known.keys() | self.home.begun)
+        n_subscriptions = len(self.registrations.known.keys() | self.home.begun | set(self.home.ending))
         is_free = not n_subscriptions and not self.origin.own and self.is_synced and self.is_quiet
         self.tell(Drained(n_subscriptions, len(self.origin.own), is_free))
 
     def _receive(self, event: Received) -> None:
         self.sessions.receive(event.envelope)
-        if self.origin.pass_on_delayed():
+        if self.origin.has_delayed and self.origin.pass_on_delayed():
             self.sessions.n_news += 1
 
     def _take_frame(self, source: int, lane: int, frame: Frame) -> None:

@@ -22,7 +22,7 @@ CONTROL, FLOW, HOMEWARD = 0, 1, 2
 
 Steps = tuple[tuple[int, float], ...]
 
-LIFE = 1 << 20
+LIFE = 1 << 32
 """Versions of proxies count on from the incarnation of their home times this."""
 
 
@@ -213,7 +213,7 @@ def column_of(frame: Frame | None) -> str:
     """What a frame is counted under."""
     if frame is None:
         return UPKEEP
-    return _COLUMNS.get(type(frame)) or frame.column  # type: ignore[union-attr]
+    return _COLUMNS.get(type(frame)) or frame.column  # type: ignore[union-attr]  # what is not in the table has its own
 
 
 def size_of(envelope: Envelope) -> int:

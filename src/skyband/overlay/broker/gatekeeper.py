@@ -94,15 +94,19 @@ class Gatekeeper:
         self.widest: dict[Id, int] = {}
         self._ranks: dict[Id, RankGate] = {}
         self._vain: dict[Id, int] = {}
+        # No proxy that has gone had this version: an id may be subscribed again, and then for something else.
+        self._unused = 0
+        self.n_first = self.n_renewed = 0
         self._patience = options.chart.n_brokers - 1 if options.patience is None else options.patience
 
     def first(self, asked: RoutedSubscription, now: int) -> Proxy:
         """What stands for a new subscription, or for one that is known again after a restart."""
         gate = asked.open_gate if asked.threshold is None else asked.threshold
         since = max(min(now, self._home.applied), 0)
-        version = self.incarnation * LIFE
+        version = max(self.incarnation * LIFE, self._unused)
         proxy = Proxy(asked, self._number, version, ((since, gate),), None, SUBSCRIBING)
         self.proxies[asked.id] = proxy
+        self.n_first += 1
         self.widest[asked.id] = version
         if asked.threshold is None and self._options.gates != "staircase":
             self._ranks[asked.id] = RankGate(asked, self._rank(asked), self._cells(asked), self._span(asked))
@@ -110,6 +114,8 @@ class Gatekeeper:
 
     def drop(self, id: Id) -> None:
         """A subscription has gone."""
+        if id in self.proxies:
+            self._unused = max(self._unused, self.proxies[id].version + 1)
         for known in (self.proxies, self.widest, self._ranks, self._vain):
             known.pop(id, None)
 
@@ -132,6 +138,7 @@ class Gatekeeper:
     def renewed(self, id: Id, steps: Steps, widens: bool = False) -> Proxy:
         """The proxy with other steps, which is how it is sent from now on."""
         self._vain.pop(id, None)
+        self.n_renewed += 1
         before = self.proxies[id]
         version = before.version + 1
         self.proxies[id] = before._replace(version=version, steps=steps, column=UPDATING, widens=widens)
@@ -142,10 +149,6 @@ class Gatekeeper:
     def counting_on(self, publication: Publication) -> list[Id]:
         """The subscriptions whose proxies, as they were sent, may let less in because of a publication."""
         return [id for id, proxy in self.proxies.items() if counts_on(proxy, publication)]
-
-    def is_wide(self, proxy: Proxy) -> bool:
-        """Whether a proxy, as it is known elsewhere, is not older than the last one that asked for more."""
-        return proxy.version >= self.widest.get(proxy.asked.id, 0)
 
     def opening(self, by: int) -> list[Id]:
         """The subscriptions whose staircases, as they were sent, let everything in by a time."""

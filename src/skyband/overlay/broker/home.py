@@ -15,6 +15,7 @@ import skyband
 from skyband.contract import FAMILIES, AnyEngine
 from skyband.contract.tops import Id
 from skyband.covering.routed import RoutedSubscription
+from skyband.overlay.broker.fitting import FittingRows
 from skyband.overlay.broker.frame import Publication
 from skyband.table import Bounds, Settings, Window
 
@@ -58,6 +59,10 @@ class Home:
         self.seen: dict[tuple[int, int], int] = {}
         self.withdrawn: dict[tuple[int, int], int] = {}
         self.begun: set[Id] = set()
+        # Those whose end is in no step yet; the same ids may be subscribed again by then.
+        self.ending: list[Id] = []
+        self._forgotten = self.applied
+        self.fitting = FittingRows()
         self._foreseen: AnyEngine | None = None
         self._ids_to_come: list[Id] = []
 
@@ -85,6 +90,10 @@ class Home:
         self.seen[publication.key] = publication.ts
         return True
 
+    def forgets_refused(self, publication: Publication) -> bool:
+        """Whether the engine could not take a publication that is taken back: nothing is left to be done then."""
+        return self.fitting.refused.pop((publication.spoken.id, publication.ts), None) is not None
+
     def is_withdrawn_now(self, publication: Publication) -> bool:
         """Whether it was not known before that a publication was taken back; it is from now on."""
         is_news = publication.key not in self.withdrawn
@@ -97,15 +106,24 @@ class Home:
         """Whether anything was ever asked of the engine."""
         return self._engine is not None
 
+    def end(self, id: Id) -> bool:
+        """A subscription is answered no more from the next step on; tells whether it has begun."""
+        if id not in self.begun:
+            return False
+        self.begun.discard(id)
+        self.ending.append(id)
+        return True
+
     def absorb(self, row: dict[str, Any]) -> None:
         """Publish what comes late, between two steps: gates have kept it back, so that it changes nothing."""
-        self.n_handed_changes += len(self.engine.publish([row]))
-        if self._foreseen is not None:
+        n_refused = len(self.fitting.reasons)
+        self.n_handed_changes += len(self.fitting.publish(self.engine, [row]))
+        if self._foreseen is not None and len(self.fitting.reasons) == n_refused:
             self._foreseen.publish([row])
 
     def forgo(self, id: Id) -> None:
         """Retract what was taken back before the time of the last step: no gate has let it in since."""
-        self.n_handed_changes += len(self.engine.retract([id]))
+        self.n_handed_changes += sum(map(len, self.fitting.retract(self.engine, [id])))
         if self._foreseen is not None:
             self._foreseen.retract([id])
 
@@ -121,20 +139,23 @@ class Home:
             self._engine.advance(step.since)
         tables = [self.engine.unsubscribe(step.ends)] if step.ends else []
         if step.handed:
-            tables.append(self.engine.publish(step.handed))
+            tables.append(self.fitting.publish(self.engine, step.handed))
             self.n_handed_changes += len(tables[-1])
         if step.forgone:
-            tables.append(self.engine.retract(step.forgone))
-            self.n_handed_changes += len(tables[-1])
+            forgone = self.fitting.retract(self.engine, step.forgone)
+            self.n_handed_changes += sum(map(len, forgone))
+            tables += forgone
         if self._engine is not None or step.begins or step.came:
             tables.append(self.engine.advance(step.at))
             if step.retracted:
-                tables.append(self.engine.retract(step.retracted))
+                tables += self.fitting.retract(self.engine, step.retracted)
             if step.came:
-                tables.append(self.engine.publish(step.came))
+                tables.append(self.fitting.publish(self.engine, step.came))
             if step.begins:
-                tables.append(self.engine.subscribe(step.begins))
-        self.begun = (self.begun | {row["id"] for row in step.begins}) - set(step.ends)
+                tables += self.fitting.subscribe(self.engine, step.begins)
+        begun = {row["id"] for row in step.begins} - set(self.fitting.given_up)
+        self.begun = (self.begun - set(step.ends)) | begun
+        self.ending = [id for id in self.ending if id not in step.ends]
         self.applied, self._foreseen = step.at, None
         rows = [tuple(row.values()) for table in tables if len(table) for row in table.to_pylist()]
         self.changes += enumerate(rows, self.n_changes)
@@ -198,6 +219,9 @@ class Home:
             "seen": [(*key, ts) for key, ts in self.seen.items() if key not in pending],
             "withdrawn": [(*key, ts) for key, ts in self.withdrawn.items() if key not in retracting],
             "begun": sorted(self.begun, key=str),
+            "ending": self.ending,
+            "refused": list(self.fitting.refused.values()),
+            "ids_are_text": self.fitting.ids_are_text,
             "engine": engine,
         }
 
@@ -208,7 +232,9 @@ class Home:
         self.changes = [(number, tuple(row)) for number, row in state["changes"]]
         self.seen = {(origin, number): ts for origin, number, ts in state["seen"]}
         self.withdrawn = {(origin, number): ts for origin, number, ts in state["withdrawn"]}
-        self.begun = set(state["begun"])
+        self.begun, self.ending = set(state["begun"]), list(state["ending"])
+        self.fitting.refused = {(row["id"], row["ts"]): row for row in state["refused"]}
+        self.fitting.ids_are_text = state["ids_are_text"]
         if state["engine"] is not None:
             dims, bounds, packed = (state["engine"][name] for name in ("dims", "bounds", "packed"))
             settings = self.engine.settings._replace(dims=dims, bounds=Bounds.of(bounds))
@@ -219,10 +245,19 @@ class Home:
         limit = now - 2 * self.horizon
         if self.changes and self.changes[0][1][5] is not None and self.changes[0][1][5] < limit:
             self.changes = [change for change in self.changes if change[1][5] >= limit]
+        if limit >= self._forgotten + self.horizon:
+            # Looking through all of it costs more than a step, and need not be done at each.
+            self._forgotten = limit
+            self.fitting.forget(limit)
             self.seen = {key: ts for key, ts in self.seen.items() if ts >= limit}
             self.withdrawn = {key: ts for key, ts in self.withdrawn.items() if ts >= limit}
 
 
 def rows_of(publications: Iterable[Publication]) -> list[dict[str, Any]]:
     """The rows of publications in the order in which steps take them: by time, then by id."""
-    return [each.row for each in sorted(publications, key=lambda each: (each.ts, each.spoken.id))]
+    return [each.row for each in sorted(publications, key=lambda each: in_order(each.ts, each.spoken.id))]
+
+
+def in_order(at: int, id: Id) -> tuple[int, bool, Id]:
+    """By time, then by id: numbers before texts, where brokers publish both."""
+    return at, isinstance(id, str), id

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from skyband.contract.tops import Id
 from skyband.covering.routed import RoutedSubscription
-from skyband.overlay.broker.event import Changed
+from skyband.overlay.broker.event import Changed, Refused, Unsubscribed
 from skyband.overlay.broker.frame import Publication
 from skyband.overlay.broker.home import HomeStep, rows_of
 from skyband.overlay.broker.pending_retraction import PendingRetractions
@@ -31,7 +31,6 @@ class HomeIntake:
         self._handed: list[dict[str, Any]] = []
         self._keys: list[tuple[int, int]] = []
         self._begins: list[tuple[RoutedSubscription, int | None]] = []
-        self._ends: list[Id] = []
 
     @property
     def is_absorbing(self) -> bool:
@@ -43,6 +42,11 @@ class HomeIntake:
         """The keys of what has come and is in no step yet."""
         return {each.key for each in self._arrived}
 
+    @property
+    def _has_come(self) -> bool:
+        """Whether there is anything for a step to take in."""
+        return bool(self._arrived or self._keys or self.retractions.pending or self.retractions.is_absorbing)
+
     def recover(self, step: HomeStep, keys: list[list[int]], retracted: list[list[int]]) -> None:
         """A step that is on the disk is taken as it was."""
         self._home.seen.update({(key[0], key[1]): step.at for key in keys})
@@ -53,7 +57,9 @@ class HomeIntake:
         """What the clients here do not want any more ends; a home in which nothing has begun starts at this time."""
         if not self._home.begun:
             self._home.applied = max(self._home.applied, until)
-        self._ends = sorted(self._home.begun - self._broker.registrations.known.keys(), key=str)
+        self._home.fitting.told()
+        for id in sorted(self._home.begun - self._broker.registrations.known.keys(), key=str):
+            self._home.end(id)
 
     def begin(self, asked: RoutedSubscription) -> None:
         """A subscription is answered here: at once, or from the first step on that has all that it needs."""
@@ -67,15 +73,14 @@ class HomeIntake:
         """A subscription is answered no more from the next step on."""
         self._home.subscriptions.pop(id, None)
         self._begins = [each for each in self._begins if each[0].id != id]
-        if id in self._home.begun:
-            self._ends.append(id)
-            if not self._broker.by_watermark:
-                self.take_step(self._broker.now)
+        if self._home.end(id) and not self._broker.by_watermark:
+            self.take_step(self._broker.now)
 
     def arrive(self, publication: Publication) -> bool:
         """A publication has come for the subscriptions here, perhaps with its retraction; tells whether it is new."""
         home = self._home
-        is_new = bool(home.subscriptions) and home.is_new(publication)
+        is_kept = bool(home.subscriptions) or self._broker.strategy.sends_once
+        is_new = is_kept and home.is_new(publication)
         if is_new and self._is_over(publication):
             home.is_withdrawn_now(publication)
         elif is_new:
@@ -102,18 +107,34 @@ class HomeIntake:
                 self.take_step(self._broker.now)
 
     def close(self) -> None:
-        """Take all steps for which everything has come."""
-        if not self._broker.by_watermark:
-            return
+        """Take all steps for which everything has come, and say what the engine could not take."""
+        if self._broker.by_watermark:
+            self._close_steps()
+        if self._home.fitting.reasons:
+            self._say_refused()
+
+    def _say_refused(self) -> None:
+        reasons, given_up = self._home.fitting.told()
+        for reason in reasons:
+            self._broker.tell(Refused(reason))
+        for id in given_up:
+            self._home.subscriptions.pop(id, None)
+            if id in self._broker.registrations.known:
+                self._broker.registrations.unwant(Unsubscribed(id))
+
+    def _close_steps(self) -> None:
         tick, strategy = self._broker.options.tick, self._broker.strategy
         while self._home.applied + tick <= self._broker.origin.until:
             at = self._home.applied + tick
-            if self._home.subscriptions or self._ends:
+            if self._home.subscriptions or self._home.ending:
                 if not strategy.is_complete(at):
                     break
                 self._broker.retention.note_late()
                 self.take_step(at)
                 strategy.settle()
+            elif self._has_come:
+                # Nobody waits for it any more; whoever subscribes here later needs it.
+                self.take_step(at)
             else:
                 self._home.applied = at
 
@@ -146,9 +167,10 @@ class HomeIntake:
         """The step as it is recorded, what of it the engine has not absorbed yet, and the keys of what has come."""
         before = at - self._broker.options.tick
         due, forgone = self.retractions.due(at)
-        late = [each for each in self._arrived if self._broker.by_watermark and each.ts <= before]
-        came = [each for each in self._arrived if each.ts <= at and each not in late]
+        there = [each for each in self._arrived if each.ts <= at]
         self._arrived = [each for each in self._arrived if each.ts > at]
+        late = [each for each in there if each.ts <= before] if self._broker.by_watermark else []
+        came = [each for each in there if each.ts > before] if late else there
         # What was taken back in the same step has never been there.
         fleeting = {each.key for each in came} & {each.key for each in due}
         begins = [asked.row for asked in self._beginning(at)]
@@ -158,13 +180,13 @@ class HomeIntake:
             rows_of(late),
             rows_of(each for each in came if each.key not in fleeting),
             begins,
-            self._ends,
+            list(self._home.ending),
             self._home.applied,
             [each.spoken.id for each in due if each.key not in fleeting],
             [],
         )
         record = step._replace(handed=[*self._handed, *step.handed], forgone=[each.spoken.id for each in forgone])
-        self._handed, self._keys, self._ends = [], [], []
+        self._handed, self._keys = [], []
         return record, step, keys, [each.key for each in (*due, *forgone)]
 
     def _beginning(self, at: int) -> list[RoutedSubscription]:

@@ -27,6 +27,8 @@ class Origin:
         self._n_published = 0
         self._unsynced: dict[int, Publication] = {}
         self._delayed: list[Publication] = []
+        # By id the latest publication that has it.
+        self._numbers: dict[Id, int] = {}
 
     def start(self, now: int) -> None:
         """Nothing from before this life is missing."""
@@ -36,7 +38,8 @@ class Origin:
     def recover(self, number: int, ts: int, row: dict[str, Any], retracted: int | None = None) -> None:
         """A publication that is on the disk."""
         self._n_published = max(self._n_published, number)
-        self.own[number] = self._publication(number, row | {"ts": ts})._replace(retracted=retracted)
+        self.own[number] = publication = self._publication(number, row | {"ts": ts})._replace(retracted=retracted)
+        self._numbers[publication.spoken.id] = number
 
     def recover_retraction(self, number: int, ts: int) -> None:
         """A retraction that is on the disk, perhaps of what has expired by now."""
@@ -59,11 +62,15 @@ class Origin:
         """A client publishes a row."""
         try:
             publication = self._publication(self._n_published + 1, event.row | {"ts": self._next_time})
+            self._check_id(publication)
+            spoken = publication.spoken
+            self._broker.strategy.check_dims(f"The publication {spoken.id!r}", len(spoken.place))
         except ValueError as error:
             self._broker.tell(Refused(str(error)))
             return
         self._n_published += 1
         self._unsynced[publication.number] = publication
+        self._numbers[publication.spoken.id] = publication.number
         self.publish(publication, event.row)
 
     def publish(self, publication: Publication, row: dict[str, Any]) -> None:
@@ -73,8 +80,7 @@ class Origin:
 
     def retract(self, event: Retracted) -> None:
         """A client takes a publication back."""
-        kept = (self.own | self._unsynced).values()
-        found = max((each for each in kept if each.spoken.id == event.id), key=lambda each: each.number, default=None)
+        found = self._latest(event.id)
         reason = self._broker.strategy.reason_against_retractions or self._reason_against(found, event.id)
         if found is None or reason:
             self._broker.tell(Refused(reason))
@@ -82,6 +88,19 @@ class Origin:
         retracted = found._replace(retracted=self._next_time)
         self._unsynced[found.number] = retracted
         self._broker.write("retracted", found.number, retracted.retracted, then=lambda: self._retracted(retracted))
+
+    def _latest(self, id: Id) -> Publication | None:
+        """The last publication with an id, if it is kept."""
+        number = self._numbers.get(id, 0)
+        return self._unsynced.get(number) or self.own.get(number)
+
+    def _check_id(self, publication: Publication) -> None:
+        before = self._latest(publication.spoken.id)
+        horizon = self._broker.options.horizon
+        if before is not None and before.retracted is None and before.ts > publication.ts - horizon:
+            raise ValueError(
+                f"The publication {publication.spoken.id!r} is live already: retract it first, or take another id."
+            )
 
     def _reason_against(self, found: Publication | None, id: Id) -> str:
         if found is None:
@@ -109,6 +128,11 @@ class Origin:
             self._broker.strategy.published(publication)
         self.note_until()
 
+    @property
+    def has_delayed(self) -> bool:
+        """Whether something waits for credit."""
+        return bool(self._delayed)
+
     def pass_on_delayed(self) -> int:
         """What has waited for credit goes its way, as far as there is some; answers how many publications that is."""
         n_before = len(self._delayed)
@@ -122,7 +146,10 @@ class Origin:
         self._last_tick = now // options.tick * options.tick
         limit = self._broker.retention.kept_since()
         self._broker.retention.give_up(each for each in self.own.values() if each.ts <= limit)
-        self.own = {number: each for number, each in self.own.items() if each.ts > limit}
+        if any(each.ts <= limit for each in self.own.values()):
+            self.own = {number: each for number, each in self.own.items() if each.ts > limit}
+            kept = (*self.own.values(), *self._unsynced.values())
+            self._numbers = {each.spoken.id: each.number for each in sorted(kept, key=lambda each: each.number)}
 
     def note_until(self) -> None:
         """All that was published here up to the last tick is durable and passed on, unless something still waits."""

@@ -8,6 +8,7 @@ that comes later than its step is of a publication that no gate let in since, so
 from typing import TYPE_CHECKING
 
 from skyband.overlay.broker.frame import Publication
+from skyband.overlay.broker.home import in_order
 
 if TYPE_CHECKING:
     from skyband.overlay.broker.broker import Broker
@@ -33,7 +34,7 @@ class PendingRetractions:
 
     def arrive(self, publication: Publication) -> None:
         """A publication that has come here, now or before, was taken back."""
-        if not self._home.is_withdrawn_now(publication):
+        if not self._home.is_withdrawn_now(publication) or self._home.forgets_refused(publication):
             return
         if self._is_late(publication):
             self._home.forgo(publication.spoken.id)
@@ -47,11 +48,11 @@ class PendingRetractions:
 
     def due(self, at: int) -> tuple[list[Publication], list[Publication]]:
         """What the step to a time takes in, in the order of time, and what has come too late for its own step."""
-        due = [each for each in self._waiting if each.since <= at]
+        due = [each for each in self._waiting if each.since <= at and not self._home.forgets_refused(each)]
         self._waiting = [each for each in self._waiting if each.since > at]
         forgone, self._forgone = self._forgone, []
         self._foresee()
-        return sorted(due, key=lambda each: (each.since, each.spoken.id)), forgone
+        return sorted(due, key=lambda each: in_order(each.since, each.spoken.id)), forgone
 
     def _is_late(self, publication: Publication) -> bool:
         is_past = self._broker.by_watermark and publication.since <= self._home.applied

@@ -49,7 +49,7 @@ class Registrations:
         self._broker.strategy.unsubscribed(asked)
 
     def _wanted(self, asked: RoutedSubscription) -> None:
-        if asked.id not in self.known:
+        if self.known.get(asked.id) is not asked:
             return
         self._broker.tell(Taken(asked.id))
         self._broker.strategy.subscribed(asked)
@@ -59,8 +59,10 @@ class Registrations:
 
     def _check(self, asked: RoutedSubscription) -> None:
         options = self._broker.options
+        self._broker.strategy.check_dims(f"The subscription {asked.id!r}", asked.n_dims)
         if asked.id in self.known:
             raise ValueError(f"The subscription {asked.id!r} is already registered.")
+        check_alike(asked, next(iter(self.known.values()), asked))
         if asked.counts and not self._broker.strategy.tells_all:
             raise ValueError(
                 f"The subscription {asked.id!r} has a count window, in which every publication counts, so that brokers "
@@ -76,3 +78,17 @@ class Registrations:
                 f"The window of the subscription {asked.id!r} is wider than the horizon of the brokers, "
                 f"{options.horizon} microseconds: give it a narrower one."
             )
+
+
+def check_alike(asked: RoutedSubscription, other: RoutedSubscription) -> None:
+    """Raise a ValueError where one engine cannot answer both of two subscriptions."""
+    if isinstance(other.id, str) != isinstance(asked.id, str):
+        raise ValueError(
+            f"The subscription {asked.id!r} has an id of another kind than {other.id!r}: give all of one broker "
+            "numbers, or texts."
+        )
+    if other.n_dims != asked.n_dims:
+        raise ValueError(
+            f"The subscription {asked.id!r} is about {asked.n_dims} dimensions, and {other.id!r} about {other.n_dims}: "
+            "all of one broker have as many."
+        )

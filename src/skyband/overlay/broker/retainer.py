@@ -224,6 +224,8 @@ class Retainer:
 
     def _takers(self, publication: Publication, now: int) -> list[int]:
         """The destinations that have a proxy which lets a publication in."""
+        if not self._screen.has_any:
+            return []
         if self._screen.is_worthwhile:
             near = self._screen.near(publication.spoken.place, now)
             asked = [(number, near[number]) for number in self.destinations if number in near]

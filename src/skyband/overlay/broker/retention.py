@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # A message is worth an eighth of what it lets others forget.
 STRIDES = 8
+# Asked of every frame that comes.
+SPOKEN = frozenset((Acknowledge, Want, GivenUp))
 
 
 class Lapse:
@@ -90,6 +92,8 @@ class Retention:
 
     def take(self, source: int, frame: Frame) -> bool:
         """Take a frame if it is about this; tells whether it is."""
+        if type(frame) not in SPOKEN:
+            return False
         if isinstance(frame, Acknowledge):
             self._sides[source] = frame.until
         elif isinstance(frame, Want):
@@ -98,8 +102,6 @@ class Retention:
             self._broker.sessions.send(source, CONTROL, GivenUp(frame.since, n_lost))
         elif isinstance(frame, GivenUp):
             self._hear(source, frame)
-        else:
-            return False
         return True
 
     def _say(self, peer: int) -> None:

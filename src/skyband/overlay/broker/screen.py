@@ -49,6 +49,11 @@ class ProxyScreen:
         self._next = FOR_EVER
 
     @property
+    def has_any(self) -> bool:
+        """Whether there are proxies at all: floods need none."""
+        return bool(self._rows or self._others)
+
+    @property
     def is_worthwhile(self) -> bool:
         """Whether to ask here first."""
         return len(self._rows) >= WORTHWHILE

@@ -26,6 +26,11 @@ class ZoneMap:
         """The broker whose zone holds a place."""
         return int(self.zones.zone_of(self._even(np.array([place])))[0])
 
+    def check_dims(self, what: str, n_dims: int) -> None:
+        """Raise a ValueError for what has another number of dimensions than the map."""
+        if n_dims != self.n_dims:
+            raise ValueError(f"{what} has {n_dims} dimensions, and the zone map of the brokers {self.n_dims}.")
+
     def neighbours(self, zone: int) -> list[int]:
         """The brokers whose zones share a border with this one."""
         return sorted(int(other) for other in self.zones.neighbours(zone))

@@ -168,8 +168,9 @@ def unpack(data: bytes) -> Parcel:
         return FirstTop(key, row, event, _top(top))
     if its in (Found, Bequest):
         *first, estate = fields
-        return its(*first, _estate(estate))  # type: ignore[no-any-return]
-    return its(*fields)  # type: ignore[no-any-return]
+        fields = [*first, _estate(estate)]
+    parcel: Parcel = its(*fields)
+    return parcel
 
 
 def _pack_sighting(sighting: Sighting) -> bytes:
@@ -198,6 +199,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _unpack_bundle(text: str) -> Bundle:
+    bundle = unpack(b64decode(text))
+    if not isinstance(bundle, Bundle):
+        raise ValueError(f"A {type(bundle).__name__.lower()} has come among the bundles that a list waits for.")
+    return bundle
+
+
 def _top(fields: list[Any]) -> list[RankedObject]:
     return [RankedObject(*each) for each in fields]
 
@@ -209,5 +217,5 @@ def _region(fields: list[Any]) -> Region:
 def _estate(fields: list[Any]) -> Estate:
     region, event, standing, waiting, links, given_up = fields
     stand = [StandingList(key, row, asof, _top(top)) for key, row, asof, top in standing]
-    wait = [WaitingList(key, row, [unpack(b64decode(each)) for each in bundles]) for key, row, bundles in waiting]  # type: ignore[misc]
+    wait = [WaitingList(key, row, [_unpack_bundle(each) for each in bundles]) for key, row, bundles in waiting]
     return Estate(_region(region), event, stand, wait, {int(at): _region(its) for at, its in links.items()}, given_up)

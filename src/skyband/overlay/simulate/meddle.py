@@ -33,8 +33,8 @@ class Meddler:
         self._broker, self._late = broker, list[LateUpdate]()
         self._chance = random.Random(broker.options.seed * 31 + broker.number)
         self._send, self._step = broker.sessions.send, broker.step
-        broker.sessions.send = self.send  # type: ignore[method-assign]
-        broker.step = self.step  # type: ignore[method-assign]
+        broker.sessions.send = self.send  # type: ignore[method-assign]  # of this broker alone
+        broker.step = self.step  # type: ignore[method-assign]  # of this broker alone
 
     def step(self, now: int, event: Happening) -> list[Effect]:
         """Take an event; what is late goes its way with the first one that comes late enough."""

@@ -139,7 +139,7 @@ PROPERTIES = (
     Property(4, "gates", lambda world, watcher: watcher.wrong_gates[:MOST_SHOWN]),
     Property(8, "gossip", check_gossip),
     Property(9, "credit", lambda world, watcher: watcher.wrong_queues[:MOST_SHOWN]),
-    Property(11, "counts", lambda world, watcher: check_counts(world)),
+    Property(11, "counts", check_counts),
 )
 EXACT_PROPERTIES = (
     Property(0, "progress", lambda world, watcher: check_progress(world)),

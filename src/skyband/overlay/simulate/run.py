@@ -53,7 +53,7 @@ def wrongs_of(scenario: Scenario, make: MakeBroker = Broker, twins: bool = False
     watcher = RunWatcher()
     world = BrokerWorld(scenario, make, watcher)
     try:
-        return check_run(world.run(), watcher) or (check_twins(scenario, make) if twins else [])
+        return check_run(world.run(), watcher) or (check_twins(scenario, make, world) if twins else [])
     except BREAKDOWNS as error:
         return [f"At {world.now} a broker breaks down: {error!r}."]
 
@@ -73,7 +73,7 @@ def simulate(
     try:
         world.run()
         seconds = process_time() - since
-        wrongs = check_run(world, watcher) or (check_twins(scenario, make) if twins else [])
+        wrongs = check_run(world, watcher) or (check_twins(scenario, make, world) if twins else [])
     except BREAKDOWNS as error:
         seconds, wrongs = process_time() - since, [f"At {world.now} a broker breaks down: {error!r}."]
     if view is not None:

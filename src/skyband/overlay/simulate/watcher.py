@@ -10,6 +10,7 @@ from skyband.overlay.broker.session import N_LANES
 from skyband.overlay.broker.step import gate_at
 from skyband.overlay.simulate.world import BrokerWorld
 from skyband.overlay.strategy.gossip import BasicGossiping
+from skyband.overlay.strategy.with_proxies import name_abroad
 
 
 def retainers(broker: Broker | None) -> list[Retainer]:
@@ -68,23 +69,27 @@ class RunWatcher:
         if not ranked:
             return
         at, gates = home.applied, home.gates_of_now()
-        for proxy in _proxies_of(world, broker, ranked, at):
+        for id, proxy in _proxies_of(world, broker, ranked, at):
             self.n_compared += 1
             found = gate_at(proxy.steps, at)
-            if proxy.asked.narrower(found, gates[proxy.asked.id]):
-                self.wrong_gates.append(
-                    f"At {world.now} a proxy of {proxy.asked.id} has {found}, and its gate {gates[proxy.asked.id]}."
-                )
+            if proxy.asked.narrower(found, gates[id]):
+                self.wrong_gates.append(f"At {world.now} a proxy of {id} has {found}, and its gate {gates[id]}.")
 
 
-def _proxies_of(world: BrokerWorld, broker: Broker, ids: set[Id], at: int) -> Iterator[Proxy]:
+def _proxies_of(world: BrokerWorld, broker: Broker, ids: set[Id], at: int) -> Iterator[tuple[Id, Proxy]]:
     """What stands elsewhere for subscriptions of a broker, as of this life of it, and as of a time."""
+    here = {id: id for id in ids} | {name_abroad(id, broker.number): id for id in ids}
+    rows = {id: broker.home.subscriptions[id].row | {"id": None} for id in ids}
     oldest = broker.sessions.incarnation * LIFE
     for other in (other for other in world.brokers if other is not None):
         for retainer in retainers(other):
             for destination in retainer.destinations.values():
                 for proxy in destination.proxies.values():
                     is_current = proxy.version >= oldest and (proxy.closes is None or proxy.closes > at)
-                    is_meant = is_current and proxy.home == broker.number and proxy.asked.id in ids
+                    if not is_current or proxy.home != broker.number or proxy.asked.id not in here:
+                        continue
+                    id = here[proxy.asked.id]
+                    # The id may have been subscribed again, for something else.
+                    is_meant = proxy.asked.row | {"id": None} == rows[id]
                     if is_meant and broker.strategy.relies_on(other.number, proxy):
-                        yield proxy
+                        yield id, proxy

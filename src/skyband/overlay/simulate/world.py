@@ -12,56 +12,36 @@ import zlib
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from skyband.contract.tops import Id
-from skyband.overlay.broker.broker import TICK, Broker
+from skyband.overlay.broker.broker import Broker
 from skyband.overlay.broker.event import (
-    Accepted,
-    Changed,
-    Drained,
     Draining,
     Happening,
-    Heard,
     Keep,
-    Lapsed,
-    Offered,
     Rang,
     Received,
-    Refused,
     Resumed,
     Send,
     Started,
     Subscribed,
     Sync,
     Synced,
-    Taken,
-    TakenBack,
     Tell,
     Timer,
     Trim,
     Unsubscribed,
     Write,
 )
-from skyband.overlay.broker.frame import Frame, Publication
+from skyband.overlay.broker.frame import Frame
 from skyband.overlay.broker.options import BrokerOptions
+from skyband.overlay.simulate.clients import Clients
 from skyband.overlay.simulate.disk import Disk
 from skyband.overlay.simulate.scenario import Crash, Request, Scenario, Switch
 from skyband.overlay.simulate.tally import MessageTally
+from skyband.overlay.simulate.trace import shown
 
 MakeBroker = Callable[[int, BrokerOptions], Broker]
 RETRY = 250_000
 GARBAGE = 100_000
-
-
-class Clients(NamedTuple):
-    """What the clients of one broker were told; publications that were accepted have their numbers."""
-
-    changes: list[tuple[int, tuple[Any, ...]]]
-    accepted: dict[Id, int]
-    taken: dict[Id, None]
-    refused: list[str]
-    heard: list[tuple[Id, Id]]
-    lapses: list[Lapsed]
-    taken_back: dict[Id, int]
 
 
 class Sending(NamedTuple):
@@ -90,8 +70,7 @@ class BrokerWorld:
     """Runs a scenario. `watch` is called after every event, with the world and the broker that it happened to.
 
     `digest` is the checksum of a line for each event, the same for the same scenario anywhere; `keep_trace` keeps the
-    lines. Without bytes and digests it runs faster. `requests`, in the order of time, stand for those of the scenario:
-    more of them than there is room for can be drawn as they are needed.
+    lines. Without bytes and digests it runs faster.
     """
 
     def __init__(
@@ -102,7 +81,6 @@ class BrokerWorld:
         keep_trace: bool = False,
         with_bytes: bool = True,
         digests: bool = True,
-        requests: Iterable[Request] | None = None,
     ) -> None:
         self.scenario, self.now = scenario, 0
         self.trace: list[str] = []
@@ -115,16 +93,15 @@ class BrokerWorld:
         n = max([len(self._options), *(switch.options.chart.n_brokers for switch in scenario.switches)])
         self._options += [scenario.options] * (n - len(self._options))
         self.members = range(scenario.options.chart.n_brokers)
-        self._drained: set[int] = set()
         self._n_switched = 0
         self.disks = [Disk() for _ in range(n)]
-        self.audiences = [Clients([], {}, {}, [], [], [], {}) for _ in range(n)]
+        self.audiences = [Clients() for _ in range(n)]
         self.brokers: list[Broker | None] = [None] * n
         self.tally = MessageTally(with_bytes)
         self._make, self._watch, self._keep_trace, self._digests = make, watch, keep_trace, digests
         self._chance = random.Random(scenario.seed * 7919 + 1)
         # What clients do comes in the order of time, and before what else is due at the same time.
-        self._requests = iter(scenario.requests if requests is None else requests)
+        self._requests = iter(scenario.requests)
         self._next: Request | None = None
         self._queue: list[tuple[int, int, int, Any, int]] = []
         self._n_queued = 0
@@ -143,8 +120,14 @@ class BrokerWorld:
             Trim: self._trim,
         }
 
-    def run(self) -> "BrokerWorld":
-        """Let everything happen up to the end of the scenario."""
+    def run(self, requests: Iterable[Request] | None = None) -> "BrokerWorld":
+        """Let everything happen up to the end of the scenario.
+
+        `requests`, in the order of time, stand for those of the scenario: more of them than there is room for can be
+        drawn as they are needed.
+        """
+        if requests is not None:
+            self._requests = iter(requests)
         for broker in self.members:
             self._put(0, broker, "start")
         for switch in self.scenario.switches:
@@ -235,7 +218,7 @@ class BrokerWorld:
 
     def _request(self, broker: Broker | None, request: Request) -> None:
         """A client whose broker is down, or has only just started, tries again."""
-        if request.broker not in self.members and request.broker in self._drained:
+        if request.broker not in self.members and self.audiences[request.broker].may_leave:
             return
         if broker is None or not broker.is_live:
             self._put(self.now + RETRY, request.broker, request)
@@ -254,7 +237,7 @@ class BrokerWorld:
         leaving = [number for number in self.members if number >= switch.options.chart.n_brokers]
         for number in leaving:
             self._drain(number)
-        if self._drained.issuperset(leaving):
+        if all(self.audiences[number].may_leave for number in leaving):
             known, self.members = self.members, range(switch.options.chart.n_brokers)
             self._put(self.now + len(self.brokers) * switch.lag, 0, "switched")
             for number in (*self.members, *leaving):
@@ -292,7 +275,7 @@ class BrokerWorld:
         self.n_events += 1
         effects = broker.step(self.now, event)
         if self._keep_trace or self._digests:
-            self._note(f"{self.now} {broker.number} {_shown(event)}")
+            self._note(f"{self.now} {broker.number} {shown(event)}")
         number, carriers = broker.number, self._carriers
         for effect in effects:
             crash = carriers[type(effect)](number, effect)
@@ -344,25 +327,9 @@ class BrokerWorld:
             self._put(self.now + delay, effect.target, Received(effect.envelope))
 
     def _tell(self, number: int, effect: Tell) -> None:
-        audience, what = self.audiences[number], effect.what
-        if isinstance(what, Changed):
-            audience.changes.extend(enumerate(what.rows, what.first))
-        elif isinstance(what, Accepted):
-            audience.accepted[what.id] = what.number
-        elif isinstance(what, TakenBack):
-            audience.taken_back[what.id] = what.number
-        elif isinstance(what, Taken):
-            audience.taken[what.id] = None
-        elif isinstance(what, Refused):
-            audience.refused.append(what.reason)
-        elif isinstance(what, Heard):
-            audience.heard.append((what.subscription, what.id))
-        elif isinstance(what, Drained):
-            self._drained = self._drained | {number} if what.is_free else self._drained - {number}
-        elif isinstance(what, Lapsed):
-            audience.lapses.append(what)
+        self.audiences[number].hear(effect.what)
         if self._keep_trace or self._digests:
-            self._note(f"{self.now} {number} tells {what}")
+            self._note(f"{self.now} {number} tells {effect.what}")
 
     def _note(self, line: str) -> None:
         self.digest = zlib.crc32(line.encode(), self.digest)
@@ -379,33 +346,7 @@ def below(chance: random.Random, n: int) -> int:
     return drawn
 
 
-def _shown_publication(publication: Publication | None) -> str:
-    if publication is None:
-        return ""
-    return f"{publication.key}" if publication.retracted is None else f"{publication.key}, retracted"
-
-
-def _shown(event: Happening) -> str:
-    """An event in a line."""
-    if isinstance(event, Received):
-        envelope = event.envelope
-        frame = envelope.frame
-        name = "nothing" if frame is None else type(frame).__name__.lower()
-        what = _shown_publication(getattr(frame, "publication", None)) or getattr(frame, "until", "")
-        return (
-            f"gets {name} {what} from {envelope.source}.{envelope.incarnation} lane {envelope.lane}.{envelope.number}"
-        )
-    if isinstance(event, Offered | Subscribed):
-        return f"is asked to {'publish' if isinstance(event, Offered) else 'subscribe'} {event.row}"
-    if isinstance(event, Started):
-        return f"starts with {len(event.records)} records"
-    return str(event)
-
-
 def last_tick(world: BrokerWorld) -> int:
     """The last tick of a run."""
     tick = world.scenario.options.tick
     return world.now // tick * tick
-
-
-__all__ = ["TICK", "BrokerWorld", "Clients", "last_tick"]

@@ -46,9 +46,9 @@ class CoveringRouting(TreeStrategy):
     def unsubscribed(self, asked: RoutedSubscription) -> None:
         """Its proxies are withdrawn."""
         self.broker.intake.end(asked.id)
-        self.watch.keeper.drop(asked.id)
+        self.watch.drop(asked.id)
         self.retainer.withdraw(self.number, asked.id)
-        self.proxies.drop(asked.id, self.number)
+        self.proxies.drop(self.watch.name(asked.id), self.number)
 
     def came(self, publication: Publication) -> None:
         """For the subscriptions here."""
@@ -95,10 +95,10 @@ class CoveringRouting(TreeStrategy):
 
     def relies_on(self, holder: int, proxy: Proxy) -> bool:
         """Without watermarks nobody waits for those that were sent anew."""
-        return self.broker.by_watermark or self.watch.keeper.is_wide(proxy)
+        return self.broker.by_watermark or self.watch.is_wide(proxy)
 
     def _put_own(self, proxy: Proxy) -> None:
-        self.proxies.put(proxy, self.number, self.broker.now)
+        self.proxies.put(self.watch.abroad(proxy), self.number, self.broker.now)
 
     def _tell(self, peer: int, news: LinkNews) -> None:
         for proxy in news.new:

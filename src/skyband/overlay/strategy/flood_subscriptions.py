@@ -36,6 +36,7 @@ class SubscriptionFlooding(Strategy):
     exact = True
     waits = True
     recovers = True
+    sends_once = True
 
     def check(self) -> None:
         """Set up proxies by link and by home."""
@@ -64,8 +65,8 @@ class SubscriptionFlooding(Strategy):
     def unsubscribed(self, asked: RoutedSubscription) -> None:
         """Its proxies are withdrawn everywhere."""
         self.broker.intake.end(asked.id)
-        self.watch.keeper.drop(asked.id)
-        self.proxies.drop(asked.id, self.number)
+        self.watch.drop(asked.id)
+        self.proxies.drop(self.watch.name(asked.id), self.number)
 
     def published(self, publication: Publication) -> None:
         """Matched here with all subscriptions there are."""
@@ -115,8 +116,7 @@ class SubscriptionFlooding(Strategy):
 
     def _has_sent(self, peer: int, at: int) -> bool:
         until, asked = self._until.get(peer, (NEVER, ()))
-        versions, widest = dict(asked), self.watch.keeper.widest
-        return until >= at and all(versions.get(id, -1) >= widest[id] for id in self.broker.home.subscriptions)
+        return until >= at and self.watch.has_heard(dict(asked))
 
     def changed(self, rows: list[tuple[Any, ...]]) -> None:
         """Gates may have moved."""
@@ -132,7 +132,7 @@ class SubscriptionFlooding(Strategy):
 
     def relies_on(self, holder: int, proxy: Proxy) -> bool:
         """Without watermarks nobody waits for those that were sent anew."""
-        return self.broker.by_watermark or self.watch.keeper.is_wide(proxy)
+        return self.broker.by_watermark or self.watch.is_wide(proxy)
 
     def _give_up(self, id: Any, source: int) -> None:
         proxy = self.proxies.got[source].get(id)
@@ -153,7 +153,7 @@ class SubscriptionFlooding(Strategy):
         self.carry(target, publication, column or DELIVERING, HOMEWARD)
 
     def _put_own(self, proxy: Proxy) -> None:
-        self.proxies.put(proxy, self.number, self.broker.now)
+        self.proxies.put(self.watch.abroad(proxy), self.number, self.broker.now)
 
     def _tell(self, peer: int, news: LinkNews) -> None:
         for proxy in news.new:

@@ -11,10 +11,7 @@ from skyband.covering.routed import RoutedSubscription
 from skyband.overlay.broker.frame import (
     CONTROL,
     DELIVERING,
-    LIFE,
     PUBLISHING,
-    SUBSCRIBING,
-    UPDATING,
     Frame,
     Proxy,
     Publication,
@@ -144,6 +141,5 @@ class InformedGossiping(BasicGossiping):
         self._sent.append(target)
 
     def _put_own(self, proxy: Proxy) -> None:
-        column = SUBSCRIBING if proxy.version % LIFE == 0 else UPDATING
         for peer in self.neighbours:
-            self.send(peer, CONTROL, proxy._replace(column=column))
+            self.send(peer, CONTROL, proxy)

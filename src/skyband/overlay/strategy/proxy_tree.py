@@ -66,6 +66,7 @@ class CoveredLink(PlainLink):
         self._cover: ProxySet | None = None
         self._alone: dict[Id, None] = {}
         self._placed: dict[Id, float] = {}
+        self._n_dims = 0
 
     def put(self, proxy: Proxy, now: int) -> None:
         """Place the region of a proxy, or move it."""
@@ -76,7 +77,7 @@ class CoveredLink(PlainLink):
             self._move([id], now)
             return
         region = proxy.asked.region(gate)
-        if region is None:
+        if region is None or not self._compares(region):
             self._alone[id] = None
         else:
             self._opened_cover(region).add([id], region)
@@ -97,6 +98,11 @@ class CoveredLink(PlainLink):
     def wanted(self) -> Iterable[Id]:
         """The uncovered ones."""
         return [*self._alone, *(self._cover.uncovered() if self._cover is not None else ())]
+
+    def _compares(self, region: Regions) -> bool:
+        """Whether a region has as many dimensions as those before it: other homes may ask for something else."""
+        self._n_dims = self._n_dims or region.points.shape[1]
+        return region.points.shape[1] == self._n_dims
 
     def _opened_cover(self, region: Regions) -> ProxySet:
         if self._cover is None:

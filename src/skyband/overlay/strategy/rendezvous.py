@@ -58,6 +58,10 @@ class RendezvousRouting(Strategy):
         self._subscribers: dict[Id, int] = {}
         self._recent: dict[Id, Publication] = {}
 
+    def check_dims(self, what: str, n_dims: int) -> None:
+        """Places have a zone only if the map has as many dimensions."""
+        self.zones.check_dims(what, n_dims)
+
     def subscribed(self, asked: RoutedSubscription) -> None:
         """It travels to the zone where publications are best for it."""
         self._route(Register(asked.row, self.number, self.zones.zone_for(asked)))

@@ -17,7 +17,8 @@ class Strategy(ABC):
     One that `filters` keeps publications from brokers that seem not to need them. One that is `exact` answers as one
     engine does, if its gates are staircases; others may lose deliveries, and say why. One that `waits` can say when
     all is known up to a time. One that `recovers` makes good what a restarted broker has forgotten. One that `relays`
-    passes publications on along a tree.
+    passes publications on along a tree. One that `sends_once` sends a home what a proxy lets in, and never again in the
+    same life of that home, which has to take it in even if nobody there wants it any more: others will.
     """
 
     name: ClassVar[str]
@@ -26,6 +27,7 @@ class Strategy(ABC):
     waits: ClassVar[bool]
     recovers: ClassVar[bool]
     relays: ClassVar[bool] = False
+    sends_once: ClassVar[bool] = False
 
     def __init__(self, broker: "Broker") -> None:
         self.broker, self.options = broker, broker.options
@@ -61,6 +63,9 @@ class Strategy(ABC):
 
     def started(self) -> None:  # noqa: B027 - not for every strategy
         """The broker begins to talk; what was published here before is in `broker.origin.own`."""
+
+    def check_dims(self, what: str, n_dims: int) -> None:  # noqa: B027 - not for every strategy
+        """Raise a ValueError for a publication or a subscription of so many dimensions that cannot be routed."""
 
     @property
     def reason_against_retractions(self) -> str:

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from skyband.overlay.broker.broker import Broker
 
 
+def name_abroad(id: Id, home: int) -> str:
+    """The id of a subscription at other brokers, where another home may have one with the same id."""
+    return f"{home}/{id}"
+
+
 class ProxyWatch:
     """Watches the gates of the subscriptions here, and hands out proxies that should be sent anew."""
 
@@ -19,6 +24,35 @@ class ProxyWatch:
         self.broker, self._put = broker, put
         self.keeper = Gatekeeper(broker.number, broker.options, broker.home)
         self._gates: dict[Id, float] | None = None
+        self._abroad: dict[Id, RoutedSubscription] = {}
+
+    def name(self, id: Id) -> str:
+        """The id of a subscription here as others know it."""
+        return name_abroad(id, self.broker.number)
+
+    def abroad(self, proxy: Proxy) -> Proxy:
+        """A proxy of a subscription here as it goes along the tree, where ids of all homes meet."""
+        known = self._abroad.get(proxy.asked.id)
+        if known is None:
+            row = proxy.asked.row | {"id": self.name(proxy.asked.id)}
+            known = self.broker.routing.subscription(row, self.broker.options.settings)
+            self._abroad[proxy.asked.id] = known
+        return proxy._replace(asked=known)
+
+    def drop(self, id: Id) -> None:
+        """A subscription has gone."""
+        self.keeper.drop(id)
+        self._abroad.pop(id, None)
+
+    def has_heard(self, versions: dict[Id, int]) -> bool:
+        """Whether somebody who has these versions of proxies knows of all that the subscriptions here want."""
+        widest = self.keeper.widest
+        return all(versions.get(self.name(id), -1) >= widest[id] for id in self.broker.home.subscriptions)
+
+    def is_wide(self, proxy: Proxy) -> bool:
+        """Whether a proxy, as it is known elsewhere, is not older than the last one that asked for more."""
+        ids = [id for id, asked in self._abroad.items() if asked.id == proxy.asked.id]
+        return all(proxy.version >= self.keeper.widest.get(id, 0) for id in ids)
 
     @property
     def by_staircase(self) -> bool:

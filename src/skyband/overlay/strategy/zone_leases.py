@@ -39,6 +39,7 @@ class ZoneLeases(Strategy):
     exact = True
     waits = True
     recovers = True
+    sends_once = True
 
     def check(self) -> None:
         """Set up the zone of this broker, and the leases of its subscriptions."""
@@ -116,6 +117,10 @@ class ZoneLeases(Strategy):
         if self.options.mode == "watermark":
             for peer in range(self.chart.n_brokers):
                 self._say_origin(peer)
+
+    def check_dims(self, what: str, n_dims: int) -> None:
+        """Places have a zone only if the map has as many dimensions."""
+        self.zones.check_dims(what, n_dims)
 
     def subscribed(self, asked: RoutedSubscription) -> None:
         """A lease in every zone that its gate reaches."""
