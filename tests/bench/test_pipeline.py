@@ -17,7 +17,9 @@ from skyband.bench.pipeline_cost import Pair, state_rows
 from skyband.bench.pipeline_course import Bare, CourseStep, PipelineCourse
 from skyband.bench.pipeline_flow import Told, next_told
 from skyband.bench.pipeline_process import start, startup_rows
+from skyband.bench.pipeline_scale import throughput_of, work_of
 from skyband.bench.runner import WrongAnswer
+from skyband.pipeline.processor import STAGES
 
 pytest.importorskip("pyspark")
 pytest.importorskip("pandas")
@@ -112,13 +114,46 @@ def test_a_rebuild_is_told_from_none() -> None:
 def test_without_spark_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr("skyband.bench.pipeline_flow.find_spec", lambda name: None if name == "pyspark" else find(name))
-    for name in ("pipeline", "pipeline-recovery", "pipeline-throughput"):
+    for name in ("pipeline", "pipeline-recovery", "pipeline-scale", "pipeline-throughput"):
         rows = BENCHMARKS[name].run("toy", lambda said: None)
         assert [row["skipped"] for row in rows] == [
             "Skipped: pyspark cannot be imported; `pip install skyband[spark]` brings it."
         ]
         _, cells = BENCHMARKS[name].table(rows)
         assert cells[0][-1] == rows[0]["skipped"]
+
+
+def test_the_throughput_that_follows_is_bounded_by_what_is_done_alone() -> None:
+    stages = {"source": 1.0, "prepare": 2.0, "route": 3.0, "merge": 3.0, "deliver": 1.0, "match": 80.0, "jvm": 10.0}
+    assert throughput_of(stages, 30.0, 1) == 1e6 / 100
+    assert throughput_of(stages, 30.0, 2) == 1e6 / (10 + 40 + 5)
+    assert throughput_of(stages, 30.0, 8) == 1e6 / (10 + 30 + 1.25)
+
+
+def test_work_is_told_for_each_row() -> None:
+    spent = dict.fromkeys(("source", "prepare", "route", "merge", "deliver", "jvm"), 0.001) | {"match": 0.008}
+    zones = {f"zone-{zone}": {"processor": {"match": seconds}} for zone, seconds in enumerate((0.003, 0.005))}
+    told = [Told(number, 0.0, 10, 0, zones | {"router": {"copies": 15}}, spent) for number in range(2)]
+    found = work_of(told)
+    assert {name: round(value, 6) for name, value in found.items() if name.startswith("us.")} == {
+        **dict.fromkeys(("us.source", "us.prepare", "us.route", "us.merge", "us.deliver", "us.jvm"), 100.0),
+        "us.match": 800.0,
+        "us.zone": 500.0,
+    }
+    assert found["copies"] == 1.5
+    assert found["rate.1"] < found["rate.2"] < found["rate.16"] < 1e6 / (500 + 500)
+
+
+@pytest.mark.spark
+@pytest.mark.toy("pipeline-scale")
+def test_every_stage_is_counted(runs: dict[str, list[Row]]) -> None:
+    one, two = runs["pipeline-scale"]
+    assert (one["algorithm"], two["algorithm"]) == ("1 zone", "2 zones")
+    for row in (one, two):
+        measures = row["measures"]
+        assert all(measures[f"us.{stage}"] > 0 for stage in STAGES)
+        assert 0 < measures["us.zone"] <= measures["us.match"]
+    assert one["measures"]["copies"] == 1
 
 
 class Alone:

@@ -47,7 +47,8 @@ def committed(folder: Path) -> State:
     cost = {"seconds": 0.5, "rebuilt_seconds": 0.0}
     parts = {"router": routing.report._asdict() | cost | {"subscriptions": 1, "log_bytes": 9}}
     parts |= {f"zone-{zone}": cost | {"subscriptions": zone} for zone in range(2)}
-    state.commit(Commit(0, {"at": time.time(), "seconds": 1.5, "changes": 2, "parts": parts}, {}, {"changes": 2}))
+    report = {"at": time.time(), "seconds": 1.5, "changes": 2, "parts": parts}
+    state.commit(Commit(0, report | {"processor": {"route": 0.25, "jvm": 0.5}}, {}, {"changes": 2}))
     return state
 
 
@@ -214,7 +215,10 @@ def test_status_of_a_state(tmp_path: Path) -> None:
     assert [part["part"] for part in said["parts"]] == ["router", "zone-0", "zone-1"]
     assert {part["log_bytes"] for part in said["parts"]} == {state.log(0).stat().st_size} == {said["log_bytes"]}
     assert said["waiting"] == {"subscriptions": None, "publications": None}
+    assert (said["recent"]["processor"], said["recent"]["processor_rows"]) == ({"route": 0.25, "jvm": 0.5}, 6)
+    assert said["last"]["processor_us_per_row"]["jvm"] == pytest.approx(0.5e6 / 6)
     text = call("pipeline", "status", state.folder).stdout
+    assert ["route", "0.250", "41666.667"] in [line.split() for line in text.splitlines()]
     assert "batch 0 is not yet" in text
     assert "Dead letter: subscriptions o, row 1, batch 0: op: 'fly'" in text
     state.note_delivered(0)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from skyband.pipeline.processor import STAGES
 from skyband.pipeline.sink import read_changes
 from skyband.table import read_table
 from tests.choosing import PIPELINE
@@ -67,6 +68,11 @@ def test_commands_on_spark(tmp_path: Path) -> None:
     status = document("pipeline", "status", config)
     assert status["waiting"] == {"subscriptions": 0, "publications": 0}
     assert (status["undelivered"], status["dead"]["rows"]) == (None, 1)
+    recent = status["recent"]
+    assert all(recent["processor"][stage] > 0 for stage in STAGES if stage != "deliver")
+    assert recent["processor_us_per_row"]["match"] * recent["processor_rows"] == pytest.approx(
+        1e6 * recent["processor"]["match"]
+    )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process.")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from skyband.pipeline.config import Config, Endpoint, Ids
+from skyband.pipeline.processor import STAGES
 from skyband.pipeline.runner import Runner
 from skyband.pipeline.sink import read_changes, read_tops
 from skyband.pipeline.state.folder import State
@@ -124,6 +125,10 @@ def test_reports_say_what_was_done(spark: SparkSession, tmp_path: Path) -> None:
     ]
     commit = runner.run(spark.createDataFrame(pa.Table.from_pylist(rows)), 0)
     runner.close()
+    spent = commit.report["processor"]
+    assert tuple(spent) == STAGES
+    # These rows come from no source, and what the sinks take is told with the next batch.
+    assert [stage for stage in STAGES if not spent[stage]] == ["source", "deliver"]
     told = commit.report["parts"]["router"]
     assert (told["commands"], told["publications"], told["dead"], told["late"]) == (1, 2, 2, 0)
     # The first one of the latest goes to both zones, for the time; the other one is out of everybody's reach.

@@ -5,7 +5,7 @@ import json
 import os
 import queue
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,13 +29,17 @@ PATIENCE = 600
 
 
 class Told(NamedTuple):
-    """A delivered batch: its number, when, how many rows it had, and what its parts tell of it, by their names."""
+    """A delivered batch: its number, when, how many rows it had, and what its parts tell of it, by their names.
+
+    `processor` has what each stage has used since the batch before, in seconds.
+    """
 
     number: int
     at: float
     n_rows: int
     n_changes: int
     parts: dict[str, dict[str, Any]]
+    processor: Mapping[str, float] = {}
 
     @property
     def rebuilt_seconds(self) -> float:
@@ -196,7 +200,8 @@ def _open(path: Path, spark: "SparkSession | None", told: queue.Queue[Told]) -> 
     def listen(commit: Commit) -> None:
         parts = commit.report["parts"]
         n_rows = parts["router"]["commands"] + parts["router"]["publications"]
-        told.put(Told(commit.batch, time.perf_counter(), n_rows, commit.report["changes"], parts))
+        report = commit.report
+        told.put(Told(commit.batch, time.perf_counter(), n_rows, report["changes"], parts, report["processor"]))
 
     pipeline = Pipeline(load_config(path), spark)
     pipeline.listen(listen)

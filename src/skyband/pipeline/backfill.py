@@ -20,6 +20,7 @@ from skyband.pipeline import history
 from skyband.pipeline.config import Config, check_config
 from skyband.pipeline.fit import find_zoning
 from skyband.pipeline.history import Stretch
+from skyband.pipeline.processor import MERGE, Account
 from skyband.pipeline.run import session_for
 from skyband.pipeline.runner import Runner
 from skyband.pipeline.source.source import read_source
@@ -88,7 +89,8 @@ def run_history(
     began: float,
 ) -> Commit:
     """Both jobs of the history, staged and committed."""
-    folder = state.staged(0)
+    folder, account = state.staged(0), Account(spark)
+    account.begin()
     for leftover in (folder, state.folder / "snapshots"):
         shutil.rmtree(leftover, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -107,7 +109,10 @@ def run_history(
     if report["dead"]:
         shutil.copyfile(folder / "dead.parquet", state.dead(last))
     snapshots = dict.fromkeys(parts, last)
+    account.lap(MERGE)
+    account.add(parts.values())
     counted = {"at": time.time(), "seconds": time.perf_counter() - began, "changes": n_rows, "parts": parts}
+    counted["processor"] = account.take()
     commit = Commit(last, counted, snapshots, {"history": n_rows})
     state.set_base(last + 1)
     state.commit(commit)

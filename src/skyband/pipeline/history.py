@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from skyband.pipeline.processor import MATCH, ROUTE, used
 from skyband.pipeline.stage.dead_letter import DEAD
 from skyband.pipeline.stage.router import Report, Router
 from skyband.pipeline.stage.step import PUBLISH, RETRACT, runs
@@ -75,6 +76,7 @@ def route_history(batches: Iterator[pa.RecordBatch], stretch: Stretch) -> Iterat
                 "rebuilt_seconds": 0.0,
                 "subscriptions": router.n_subscriptions,
                 "log_bytes": 0,
+                "processor": {ROUTE: used()},
             }
         ),
     )
@@ -158,6 +160,7 @@ def match_history(batches: Iterator[pa.RecordBatch], stretch: Stretch) -> Iterat
         "seconds": time.perf_counter() - began,
         "rebuilt_seconds": 0.0,
         "subscriptions": zone.n_subscriptions,
+        "processor": {MATCH: used()},
     }
     write_text(state.staged(0) / f"{stretch.who}.json", json.dumps(report))
 

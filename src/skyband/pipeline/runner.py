@@ -19,6 +19,7 @@ import pyarrow.parquet
 from pyspark.sql import DataFrame, SparkSession
 
 from skyband.pipeline.config import Config
+from skyband.pipeline.processor import DELIVER, MERGE, Account
 from skyband.pipeline.sink import Sink, What, open_sink
 from skyband.pipeline.stage import frames as stages
 from skyband.pipeline.stage.merge import delivered_schema, merged, merged_tops
@@ -83,6 +84,7 @@ class Runner:
         self._token = secrets.token_hex(8)
         self._copy: str | None = None
         self._is_first = True
+        self._account = Account(spark)
         self._sinks: list[tuple[str, Sink]] = []
         try:
             self._open_sinks()
@@ -118,12 +120,14 @@ class Runner:
 
     def run(self, raw: DataFrame, batch: int) -> Commit:
         """Do a batch, or what is left of it to do."""
+        self._account.begin()
         if not self.state.is_committed(batch):
             self._check_next(batch)
             self._do(raw, batch)
         assert self.last is not None
         if self.state.delivered < batch:
             self.deliver(self.state.read(batch))
+        self._account.lap(DELIVER)
         if batch % 16 == 0:
             self.state.prune(self.last, len(self.parts))
         return self.last
@@ -214,10 +218,17 @@ class Runner:
         snapshots = self.snapshots | ({saving: batch} if saving else {})
         report = {"at": time.time(), "seconds": time.perf_counter() - began, "changes": n_changes, "parts": reports}
         self._put_in_place(left, batch, saving)
+        report["processor"] = self._spent(reports)
         self.last = Commit(batch, report, snapshots, staged)
         self.state.commit(self.last)
         self._is_first = False
         self._count(reports, saving, batch)
+
+    def _spent(self, reports: Mapping[str, Any]) -> dict[str, float]:
+        """The processor seconds of each stage since the report before; what the sinks take now is in the next one."""
+        self._account.lap(MERGE)
+        self._account.add(reports.values())
+        return self._account.take()
 
     def _put_in_place(self, left: Path, batch: int, saving: str | None) -> None:
         """Take over what the tasks of this run have left; what those of another run write late is never looked at."""

@@ -1,4 +1,4 @@
-"""The experiments of the pipeline: throughput beside the bare engine, latency, state, recovery, start-up and shapes.
+"""The experiments of the pipeline: throughput beside the bare engine, latency, state, recovery, shapes, and scale.
 
 Rows with *bare* are an engine in this process that is given the same batches as tables, in turn with the pipelines.
 """
@@ -13,6 +13,7 @@ from skyband.bench.pipeline_contest import latency, shapes, throughput, zones_of
 from skyband.bench.pipeline_cost import state_rows
 from skyband.bench.pipeline_course import PipelineCourse, rate
 from skyband.bench.pipeline_flow import session, why_missing
+from skyband.bench.pipeline_scale import ALONE, CORES, JAVA, MATCH, ScalePlan, scale
 from skyband.bench.row import Row, ns_per_operation, number, skipped
 from skyband.bench.view import RATIO, SUBSCRIPTIONS, algorithm, computed, described, each_second, plot, shown
 
@@ -248,5 +249,28 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         measure=under_load,
         columns=THROUGHPUT,
         plots=(BY_CORE,),
+    ),
+    Experiment(
+        name="pipeline-scale",
+        summary="What each stage of the pipeline uses of processors as zones and subscriptions grow, "
+        "and the throughput that follows for so many cores.",
+        scales={
+            "toy": ScalePlan((20,), (1, 2), n_live=30, batch=10, n_batches=3, shrink=10_000, k=3),
+            "small": ScalePlan((10_000, 100_000), (1, 2, 4, 8), n_live=20_000, batch=2000, n_batches=6),
+            "full": ScalePlan((10_000, 100_000, 1_000_000), (1, 2, 4, 8), n_live=50_000, batch=5000, n_batches=11),
+        },
+        sweep=whole,
+        measure=scale,
+        columns=(
+            SUBSCRIPTIONS,
+            algorithm("zones"),
+            computed("ms a batch", lambda row: ns_per_operation(row) * row["n_operations"] / 1e6),
+            RATIO,
+            *(shown(f"{stage} µs", f"us.{stage}") for stage in (*ALONE, MATCH, JAVA)),
+            shown("slowest zone µs", "us.zone"),
+            shown("copies", "copies"),
+            *(shown(f"rows/s, {n} {'core' if n == 1 else 'cores'}", f"rate.{n}") for n in CORES),
+        ),
+        plots=(plot("cores", "Rows a second that follow for 8 cores", "n_zones", "rate.8", "rows a second"),),
     ),
 )

@@ -47,9 +47,21 @@ def command(output: Output, place: Path) -> None:
             [[_shown(value) for value in row] for row in rows],
             title="Parts",
         )
+        _print_processor(output, status["recent"])
     for letter in status["dead"]["last"]:
         place_of = f"{letter['noun']} {letter['origin']}, row {letter['offset']}, batch {letter['batch']}"
         output.say(f"Dead letter: {place_of}: {letter['reason']}.")
+
+
+def _print_processor(output: Output, recent: dict[str, Any]) -> None:
+    """A table of what each stage has used; none where only an earlier version has run."""
+    rows = [
+        (stage, f"{seconds:.3f}", _shown(recent["processor_us_per_row"].get(stage)))
+        for stage, seconds in recent["processor"].items()
+    ]
+    if rows:
+        title = f"Processor, {recent['processor_rows']:,} rows"
+        output.table(("stage", "processor seconds", "µs a row"), rows, title=title)
 
 
 def _status(place: Place) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The embedded log as a source of Spark, `skyband_log`: in a stream its offsets are the numbers of the records.
 
-Options: `path`, the folder of the log; `maxRows`, how many records a micro-batch has at most. A stream begins with the
-first record that is kept. This module needs PySpark, and is imported by Spark's workers too.
+Options: `path`, the folder of the log; `maxRows`, how many records a micro-batch has at most; `spent`, whether a column
+tells what reading takes, see `skyband.pipeline.processor`. A stream begins with the first record that is kept. This
+module needs PySpark, and is imported by Spark's workers too.
 """
 
 import itertools
@@ -13,6 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from skyband.log import Log, UnreadableLog
+from skyband.pipeline.processor import SPENT, telling, used
 
 NAME = "skyband_log"
 SCHEMA = "offset bigint, value string"
@@ -28,6 +30,7 @@ class _Options(NamedTuple):
 
     path: str
     max_rows: int | None
+    spent: bool = False
 
 
 class _Range(InputPartition):
@@ -37,6 +40,8 @@ class _Range(InputPartition):
         super().__init__((start, end))
         self.start = start
         self.end = end
+        # What the process that planned it has used.
+        self.spent = 0.0
 
 
 class LogDataSource(DataSource):
@@ -49,7 +54,7 @@ class LogDataSource(DataSource):
 
     def schema(self) -> str:
         """The number and the text of each record."""
-        return SCHEMA
+        return f"{SCHEMA}, {SPENT} bigint" if _options(self.options).spent else SCHEMA
 
     def reader(self, schema: Any) -> DataSourceReader:
         """Reads the records that are there now."""
@@ -73,7 +78,7 @@ class LogReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The records of one task."""
-        return _read(self.options.path, partition)
+        return _read(self.options, partition)
 
 
 class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -115,11 +120,14 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """The records of a micro-batch, cut into tasks; an error if some of them are no longer there."""
         self.log.batches(start["record"], end["record"])
-        return ranges(start["record"], end["record"])
+        found = ranges(start["record"], end["record"])
+        for first in found[:1]:
+            first.spent = used()
+        return found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The records of one task."""
-        return _read(self.options.path, partition)
+        return _read(self.options, partition)
 
 
 def ranges(start: int, end: int) -> list[_Range]:
@@ -135,11 +143,16 @@ def _options(given: Any) -> _Options:
     most = given.get("maxRows")
     if most is not None and (not most.isdecimal() or int(most) < 1):
         raise ValueError(f"The option maxRows of the format {NAME} is a number from 1 up, not {most!r}.")
-    return _Options(given["path"], None if most is None else int(most))
+    return _Options(given["path"], None if most is None else int(most), given.get("spent") == "true")
 
 
-def _read(path: str, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+def _read(options: _Options, partition: InputPartition) -> Iterator[pa.RecordBatch]:
     assert isinstance(partition, _Range)
+    batches = _batches(options.path, partition)
+    return telling(batches, partition.spent) if options.spent else batches
+
+
+def _batches(path: str, partition: _Range) -> Iterator[pa.RecordBatch]:
     waiting: list[pa.RecordBatch] = []
     n_waiting = 0
     for batch in Log(path).batches(partition.start, partition.end):

@@ -7,7 +7,7 @@ it is the same however often they are read.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from skyband.pipeline.config import BadConfiguration, Endpoint
 from skyband.pipeline.kafka import add_kafka, kafka_jars
 from skyband.pipeline.options import Option, check_options
+from skyband.pipeline.processor import SPENT, telling
 from skyband.pipeline.source.file_rows import BAD, read_files
 from skyband.pipeline.source.generated import Maker, generate, make_maker
 from skyband.pipeline.source.sampling import bytes_per_row
 from skyband.pipeline.source.typed_rows import PARCEL
 
 if TYPE_CHECKING:
+    from pyarrow import RecordBatch
     from pyspark.sql import DataFrame, SparkSession
 
 STARTS = ("earliest", "latest")
@@ -104,8 +106,9 @@ def read_source(
     """The raw rows of a source, as a stream or all that are there now.
 
     `max_rows` bounds a micro-batch. Files are never divided: a batch takes as many as hold about so many rows, and at
-    least one. With `packed`, a source with types may give many rows as one, see `skyband.pipeline.source.typed_rows`:
-    that is quicker, and nothing for whoever counts or samples rows.
+    least one. With `packed`, a source with types may give many rows as one, see `skyband.pipeline.source.typed_rows`,
+    and one that is read by Python tells what that takes, see `skyband.pipeline.processor`: that is quicker, and nothing
+    for whoever counts or samples rows.
     """
     check_source(noun, endpoint)
     if max_rows is not None and max_rows < 1:
@@ -159,7 +162,7 @@ def _files(place: _Place) -> DataFrame:
     listed: DataFrame = place.reader("binaryFile").options(**options).schema(_FILES).load(folder).select("path")
     packed = place.packed and format == "parquet"
     read = partial(read_files, noun=place.noun, folder=folder, format=format, packed=packed)
-    return listed.mapInArrow(read, f"{_RAW}, {PARCEL} binary" if packed else _RAW)
+    return _mapped(place, listed, read, f"{_RAW}, {PARCEL} binary" if packed else _RAW)
 
 
 def _log(place: _Place) -> DataFrame:
@@ -168,8 +171,9 @@ def _log(place: _Place) -> DataFrame:
     from skyband.pipeline.source.log_source import NAME, LogDataSource
 
     place.spark.dataSource.register(LogDataSource)
-    limit = {"maxRows": place.max_rows} if place.stream and place.max_rows else {}
-    read = place.reader(NAME).options(path=os.path.abspath(place.option("path")), **limit).load()
+    options = {"maxRows": place.max_rows} if place.stream and place.max_rows else {}
+    options |= {SPENT: place.packed} if place.packed else {}
+    read = place.reader(NAME).options(path=os.path.abspath(place.option("path")), **options).load()
     return _raw(place.noun, functions.lit("log"), read["offset"], read["value"], read)
 
 
@@ -210,7 +214,20 @@ def _rate(place: _Place) -> DataFrame:
         read = place.reader("rate-micro-batch").option("rowsPerBatch", place.option("rows_per_batch")).load()
     else:
         read = place.reader("rate").option("rowsPerSecond", place.option("rows_per_second")).load()
-    return read.select("value").mapInArrow(partial(generate, noun=place.noun, maker=maker), _RAW)
+    return _mapped(place, read.select("value"), partial(generate, noun=place.noun, maker=maker), _RAW)
+
+
+def _mapped(place: _Place, read: DataFrame, rows_of: Callable[..., Iterator[RecordBatch]], schema: str) -> DataFrame:
+    """The rows that a function makes, and what it takes where the pipeline's own stages read them."""
+    if not place.packed:
+        return read.mapInArrow(rows_of, schema)
+    return read.mapInArrow(partial(_telling, rows_of=rows_of), f"{schema}, {SPENT} bigint")
+
+
+def _telling(
+    batches: Iterator[RecordBatch], rows_of: Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]
+) -> Iterator[RecordBatch]:
+    return telling(rows_of(batches))
 
 
 def _raw(noun: str, origin: Any, offset: Any, value: Any, read: DataFrame) -> DataFrame:
@@ -222,6 +239,7 @@ def _raw(noun: str, origin: Any, offset: Any, value: Any, read: DataFrame) -> Da
         offset.alias("offset"),
         functions.lit("json").alias("form"),
         value.alias("value"),
+        *(read[name] for name in read.columns if name == SPENT),
     )
 
 

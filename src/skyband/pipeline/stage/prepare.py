@@ -76,7 +76,7 @@ def prepare_rows(raw: pa.Table, shape: Shape) -> pa.Table:
 def prepare_packed(raw: pa.Table, shape: Shape) -> Iterator[pa.Table]:
     """Typed rows for raw ones, of which some may stand for many rows: those are typed already, and only checked."""
     if PARCEL not in raw.column_names:
-        yield prepare_rows(raw.cast(RAW), shape)
+        yield prepare_rows(raw.select(RAW.names).cast(RAW), shape)
         return
     is_packed = pc.equal(raw["form"], FORM)
     alone = raw.filter(pc.invert(is_packed)).select(RAW.names).cast(RAW)

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.feather as feather
 
-from skyband.pipeline.stage.ipc import packed, unpacked
+from skyband.pipeline.processor import MATCH, PREPARE, ROUTE, SOURCE, java_of_worker, told_by_source, used
+from skyband.pipeline.stage.ipc import packed, unpacked, unpacked_with_costs
 from skyband.pipeline.stage.merge import merged
 from skyband.pipeline.stage.prepare import prepare_packed
 from skyband.pipeline.stage.router import NOWHERE, Router, Routing
@@ -105,8 +106,10 @@ def prepare_parcels(batches: Iterator[pa.RecordBatch], state: str) -> Iterator[p
     """Typed rows for raw ones, in parcels for the router."""
     for batch in batches:
         if batch.num_rows:
+            by_source = told_by_source(batch)
             for rows in prepare_packed(pa.Table.from_batches([batch]), shape_of(state)):
-                yield packed(NOWHERE, rows)
+                yield packed(NOWHERE, rows, {SOURCE: by_source, PREPARE: used()})
+                by_source = 0.0
 
 
 def documents(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -135,7 +138,7 @@ def _words_in(table: pa.Table) -> Iterator[list[str]]:
 def route(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """A parcel of rows for each zone; the log, the dead letters and a report are written beside."""
     shape, state = shape_of(job.state), State(job.state)
-    rows = unpacked(batches, shape.prepared())
+    rows, spent = unpacked_with_costs(batches, shape.prepared())
     # Waiting for the rows is no work of this part.
     began = time.perf_counter()
     key, left = (job.state, ROUTER), state.attempt(job.batch, job.run)
@@ -164,7 +167,7 @@ def route(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatc
         save_router(router, left / SNAPSHOT)
     seconds = time.perf_counter() - began
     report = told.report._asdict() | _costs(seconds, rebuilt, left / LOG, router.n_subscriptions)
-    _write_report(left, job, report | {"copy": done.copy})
+    _write_report(left, job, report | {"copy": done.copy, "processor": spent | {ROUTE: used()}})
     for number in range(shape.n_zones):
         sent = told.rows.filter(pc.equal(told.rows["zone"], number))
         if len(sent):
@@ -211,6 +214,7 @@ def match(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatc
         whole, close = part.interests()
         told["interests"] = [whole.to_json(), close.to_json()]
     seconds = time.perf_counter() - began
+    told["processor"] = {MATCH: used()}
     _write_report(left, job, told | _costs(seconds, rebuilt, None, part.n_subscriptions))
     counts = [pa.array([number], pa.int32()), pa.array([len(answer.changes)], pa.int64())]
     yield pa.RecordBatch.from_arrays(counts, schema=ANSWERED)
@@ -248,4 +252,4 @@ def _costs(seconds: float, rebuilt: float, log: Path | None, n_subscriptions: in
 
 def _write_report(left: Path, job: Job, report: dict[str, object]) -> None:
     left.mkdir(parents=True, exist_ok=True)
-    write_text(left / f"{job.who}.json", json.dumps(report))
+    write_text(left / f"{job.who}.json", json.dumps(report | {"java": java_of_worker()}))
