@@ -27,6 +27,7 @@ from skyband.client import (
 )
 from skyband.client import asking as asking_module
 from skyband.client.row_body import row_body
+from skyband.contract.explanation import Explanation
 from skyband.server import Running
 from tests.client.relay import Relay
 from tests.server.calling import WINDOW
@@ -67,6 +68,9 @@ def test_all_calls(client: Client) -> None:
     assert client.top("t", "ann") == [TopRow(1, 4, 0.0)]
     assert client.resize("t", "ann", 2).changes == 1
     assert client.preview("t", [near("x", 2.0, 1)]) == {"x": [TopRow(1, 2, 0.0)]}
+    why = client.explain("t", "ann", 0)
+    assert (why.in_top, why.rank, why.score, why.missed_by) == (False, 5, 4.0, 3.0)
+    assert Explanation.of(why.as_dict()) == why
     assert [row["id"] for row in client.subscriptions("t")] == ["a b/c", "ann"]
     assert client.retract("t", [4, 77]).rows == 1
     assert client.top("t", "ann")[0].publication == 3
@@ -221,9 +225,9 @@ def test_a_function_is_called_with_each_event(client: Client) -> None:
     heard: queue.Queue[Any] = queue.Queue()
     client.subscribe("s", near("ann"))
     with client.call_back(heard.put, "s", "ann") as calling:
-        assert [type(heard.get(timeout=20)) for _ in range(2)] == [SnapshotEvent, ReadyEvent]
+        assert [type(heard.get(timeout=60)) for _ in range(2)] == [SnapshotEvent, ReadyEvent]
         done = client.publish("s", point(1, 1.0))
-        assert heard.get(timeout=20).step == done.step
+        assert heard.get(timeout=60).step == done.step
     assert heard.empty()
     assert calling.last is not None
 
@@ -252,7 +256,7 @@ def test_the_async_client(server: Running, quick: None) -> None:  # noqa: F811
                         break
             heard: asyncio.Queue[Any] = asyncio.Queue()
             task = asyncio.create_task(client.call_back(heard.put, "s"))
-            assert isinstance(await asyncio.wait_for(heard.get(), 20), SnapshotEvent)
+            assert isinstance(await asyncio.wait_for(heard.get(), 60), SnapshotEvent)
             task.cancel()
             with pytest.raises(ServerProblem):
                 await client.stream("none")

@@ -13,6 +13,7 @@ export async function everything({ Skyband, StandingTops, ServerProblem }, addre
   told.streams = (await skyband.streams()).map((stream) => stream.name);
   told.subscriptions = (await skyband.subscriptions("t")).map((row) => row.id);
   told.preview = (await skyband.preview("t", near("x", 7, 1))).get("x");
+  told.why = await skyband.explain("t", "ann", 7);
   await skyband.put("t", near("bob", 3, 1));
   await skyband.resize("t", "bob", 2);
   told.bob = await skyband.top("t", "bob");

@@ -43,7 +43,7 @@ def call(
 ) -> Reply:
     """Send a request; bytes go as they are, and anything else as JSON."""
     place = urlsplit(address)
-    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
     data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
     sent = {"content-type": "application/json"} if data is not None else {}
     sent |= {"authorization": f"Bearer {token}"} if token else {}
@@ -89,7 +89,7 @@ class Reader:
         if not reads:
             # The system takes megabytes for a reader that takes nothing.
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        self._socket.settimeout(60)
+        self._socket.settimeout(120)
         self._socket.connect((place.hostname, place.port))
         lines = [f"GET {path} HTTP/1.1", f"Host: {place.netloc}", "Accept: text/event-stream"]
         lines += [f"Last-Event-ID: {last}"] if last else []
@@ -117,7 +117,7 @@ class Reader:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
-    def next(self, timeout: float = 20) -> PushedEvent:
+    def next(self, timeout: float = 60) -> PushedEvent:
         """The next event; an EOFError when there are no more."""
         event = self._events.get(timeout=timeout)
         if event is None:
@@ -126,7 +126,7 @@ class Reader:
         self.last = event.id or self.last
         return event
 
-    def until(self, kind: str, timeout: float = 20) -> list[PushedEvent]:
+    def until(self, kind: str, timeout: float = 60) -> list[PushedEvent]:
         """The events up to the first of a kind, which is the last of them."""
         found = [self.next(timeout)]
         while found[-1].kind != kind:

@@ -22,7 +22,10 @@ class _Quiet(ThreadingHTTPServer):
 
 
 class Receiver:
-    """Answers with the status that `answers` gives for each request, 200 unless it is told otherwise."""
+    """Answers with the status that `answers` gives for each request, 200 unless it is told otherwise.
+
+    As long as the `gate` is not set, no answer is given.
+    """
 
     def __init__(
         self,
@@ -31,7 +34,8 @@ class Receiver:
     ) -> None:
         self.received: list[ReceivedHook] = []
         self.answers = answers
-        self.wait = 0.0
+        self.gate = threading.Event()
+        self.gate.set()
         outer = self
 
         class _Answering(BaseHTTPRequestHandler):
@@ -40,7 +44,7 @@ class Receiver:
                 outer.received.append(ReceivedHook(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
                 given = outer.answers(len(outer.received))
                 status, headers = given if isinstance(given, tuple) else (given, {})
-                time.sleep(outer.wait)
+                outer.gate.wait(60)
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)
@@ -64,7 +68,7 @@ class Receiver:
         self._server.shutdown()
         self._server.server_close()
 
-    def until(self, n: int, seconds: float = 30) -> list[ReceivedHook]:
+    def until(self, n: int, seconds: float = 60) -> list[ReceivedHook]:
         """What was received, once it is as many."""
         end = time.monotonic() + seconds
         while len(self.received) < n:

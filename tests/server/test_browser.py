@@ -121,6 +121,7 @@ def check(told: dict[str, Any]) -> None:
     assert told["streams"] == ["t"]
     assert told["subscriptions"] == ["a/b c", "ann"]
     assert told["preview"] == [{"rank": 1, "publication": 7, "score": 0}]
+    assert [told["why"][name] for name in ("in_top", "rank", "score", "kth_score")] == [False, 4, 2, 1]
     assert [row["publication"] for row in told["bob"]] == [3, 4]
     assert told["unsubscribed"] == 1
     assert told["problem"] == [True, 422, "rejected", "ts"]

@@ -1,11 +1,14 @@
 """Sending webhooks with a clock that is set by hand, to receivers that are slow, hostile, gone or elsewhere."""
 
 import asyncio
+import contextlib
+import itertools
 import shutil
 import socket
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -15,8 +18,9 @@ import pytest
 
 from skyband.client.webhook_message import BadSignature, verify_webhook
 from skyband.server.meter import Meters
+from skyband.server.store.database import SqliteDatabase
 from skyband.server.webhook.courier import Courier, HookDesk
-from skyband.server.webhook.hook_file import HookFile
+from skyband.server.webhook.hook_base import SCHEMA, VERSION, HookBase
 from skyband.server.webhook.kept import KeptHook
 from skyband.server.webhook.message_store import NewMessage
 from skyband.server.webhook.post import PostFailed, post
@@ -34,8 +38,8 @@ class ManualWorld:
     def __init__(self, folder: Path, allow_private: bool = True) -> None:
         self.now = BEGIN
         self.names: Callable[[], list[str]] = lambda: ["127.0.0.1"]
-        self.file = HookFile(folder / "webhooks.sqlite")
-        self.desk = HookDesk(self.file, Meters(), allow_private, lambda: self.now, self._look_up, draw=lambda: 0.0)
+        self.base = HookBase(SqliteDatabase(folder / "webhooks.sqlite", SCHEMA, VERSION))
+        self.desk = HookDesk(self.base, Meters(), allow_private, lambda: self.now, self._look_up, draw=lambda: 0.0)
 
     async def _look_up(self, host: str, port: int) -> list[str]:
         return self.names()
@@ -71,14 +75,14 @@ class ManualWorld:
 def world(tmp_path: Path) -> Iterator[ManualWorld]:
     made = ManualWorld(tmp_path)
     yield made
-    made.file.close()
+    made.base.close()
 
 
 @pytest.fixture
 def strict(tmp_path: Path) -> Iterator[ManualWorld]:
     made = ManualWorld(tmp_path, allow_private=False)
     yield made
-    made.file.close()
+    made.base.close()
 
 
 def test_the_signature_is_that_of_the_specification() -> None:
@@ -262,10 +266,29 @@ def test_a_certificate_has_to_be_for_the_name_and_not_for_the_address(tmp_path: 
 
 def test_a_slow_receiver_is_given_up(world: ManualWorld) -> None:
     with Receiver() as receiver:
-        receiver.wait = 1.0
+        receiver.gate.clear()
         target = read_target(receiver.url, True)
         with pytest.raises(PostFailed, match=r"no answer within 0\.2 seconds"):
             asyncio.run(post(target, "127.0.0.1", {}, b"{}", 0.2))
+        receiver.gate.set()
+
+
+def test_a_receiver_that_answers_a_letter_at_a_time_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        target = read_target(f"http://127.0.0.1:{place.getsockname()[1]}/", True)
+
+        def drip() -> None:
+            peer, _ = place.accept()
+            with peer, contextlib.suppress(OSError):
+                for letter in itertools.cycle(b"HTTP/1.1 200 OK\r\nx-more: ".ljust(10_000, b"y")):
+                    peer.sendall(bytes([letter]))
+                    time.sleep(0.01)
+
+        dripping = threading.Thread(target=drip, daemon=True)
+        dripping.start()
+        with pytest.raises(PostFailed, match=r"no answer within 0\.5 seconds"):
+            asyncio.run(post(target, "127.0.0.1", {}, b"{}", 0.5))
+        dripping.join()
 
 
 @pytest.mark.parametrize(

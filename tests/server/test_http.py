@@ -171,6 +171,23 @@ def test_a_top_is_told_again_only_after_a_step(ask: Ask) -> None:
     assert ask("GET", SUBS + "/ann/top", headers=tag).body["top"] == [{"rank": 1, "publication": 1, "score": 1.0}]
 
 
+def test_a_subscription_that_was_changed_meanwhile_is_left_alone(ask: Ask) -> None:
+    ask("POST", SUBS, [near("ann", k=1)])
+    tag = ask("GET", SUBS + "/ann").headers["etag"]
+    for known in (tag, f'"other", W/{tag}', "*"):
+        assert ask("GET", SUBS + "/ann", headers={"if-none-match": known}).status == 304
+    old = {"if-match": tag}
+    assert ask("PATCH", SUBS + "/ann", {"k": 2}, old).status == 200
+    for method, body in (("PUT", near("ann", 5.0)), ("PATCH", {"k": 3}), ("DELETE", None)):
+        refused = ask(method, SUBS + "/ann", body, old)
+        assert (refused.status, refused.body["type"]) == (412, "urn:skyband:problem:changed"), method
+    assert ask("GET", SUBS + "/ann").body["k"] == 2
+    new = {"if-match": ask("GET", SUBS + "/ann").headers["etag"]}
+    assert ask("PUT", SUBS + "/ann", near("ann", 5.0), new).status == 200
+    assert ask("PUT", SUBS + "/bob", near("bob"), {"if-match": "*"}).status == 412
+    assert ask("DELETE", SUBS + "/ann", headers={"if-match": "*"}).status == 200
+
+
 def test_a_preview_registers_nothing(ask: Ask) -> None:
     ask("POST", PUBS, [point(i, i, float(i)) for i in range(3)])
     answer = ask("POST", SUBS + "/preview", [near("ann", 2.0, 1), near("far", 9.0, 1)])
@@ -204,7 +221,15 @@ def test_every_family_is_served(ask: Ask) -> None:
         answer = ask("POST", f"/v1/streams/{name}/publications?rows=true", [publication])
         assert [row["subscription"] for row in answer.body["rows"]] == ["a"], answer
     assert ask("GET", "/v1/streams/ranked/subscriptions/a/top").status == 422
-    assert ask("POST", "/v1/streams/ranked/subscriptions/preview", [subscription]).status == 422
+    asked = [subscription, subscription | {"id": "far", "lo": [4]}]
+    previewed = ask("POST", "/v1/streams/ranked/subscriptions/preview", asked).body["tops"]
+    assert [(top["subscription"], [row["publication"] for row in top["top"]]) for top in previewed] == [
+        ("a", [1]),
+        ("far", []),
+    ]
+    for name, explained in (("geotext", 1), ("ranges", "o"), ("ranked", 1)):
+        why = ask("GET", f"/v1/streams/{name}/explain?subscription=a&publication={explained}").body
+        assert (why["in_top"], why["rank"], why["family"]) == (True, 1, name), why
 
 
 def test_a_subscription_with_a_time_to_live_says_goodbye(ask: Ask) -> None:

@@ -40,7 +40,7 @@ def test_every_route_has_a_line_with_its_scope() -> None:
 
 def test_every_kind_of_problem_has_a_line() -> None:
     sources = [Path(module.__file__ or "").read_text() for module in (problem, body)]
-    sources.append((Path(problem.__file__ or "").parent / "admin.py").read_text())
+    sources += [(Path(problem.__file__ or "").parent / f"{name}.py").read_text() for name in ("admin", "entrance")]
     kinds = {
         kind
         for source in sources

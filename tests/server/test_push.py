@@ -132,7 +132,7 @@ def test_a_restored_folder_begins_a_new_epoch(start: Callable[..., Running], tmp
 
 def test_latest_nets_what_happened_between_two_events(server: Running, ask: Ask) -> None:
     ask("POST", SUBS, [near("ann", k=1)])
-    with Reader(server.address, EVENTS + "?subscriptions=ann&mode=latest&rate=4") as reader:
+    with Reader(server.address, EVENTS + "?subscriptions=ann&mode=latest&rate=1") as reader:
         reader.until("ready")
         ask("POST", PUBS, [point(0, 100.0)])
         assert shown(reader.next()) == [("ann", "enter", 0, 1)]
@@ -256,7 +256,7 @@ def test_connections_are_forgotten_when_readers_go(server: Running, ask: Ask) ->
     assert "skyband_connections 5\n" in ask("GET", "/metrics").body
     for reader in readers:
         reader.close()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while "skyband_connections 0\n" not in ask("GET", "/metrics").body:
         assert time.monotonic() < deadline
 
@@ -266,16 +266,16 @@ def test_a_websocket_has_the_same_envelopes(server: Running, ask: Ask) -> None:
     place = server.address.replace("http", "ws") + "/v1/streams/s/ws?subscriptions=ann"
     with connect(place) as socket, Reader(server.address, EVENTS + "?subscriptions=ann") as reader:
         for event in reader.until("ready"):
-            assert json.loads(socket.recv(5)) == {"event": event.kind, "id": event.id, "data": event.data}
+            assert json.loads(socket.recv(60)) == {"event": event.kind, "id": event.id, "data": event.data}
         ask("POST", PUBS, [point(1, 1.0)])
         event = reader.next()
-        assert json.loads(socket.recv(5)) == {"event": event.kind, "id": event.id, "data": event.data}
+        assert json.loads(socket.recv(60)) == {"event": event.kind, "id": event.id, "data": event.data}
     with connect(place + f"&last_event_id={reader.last}") as socket:
-        assert json.loads(socket.recv(5))["event"] == "ready"
+        assert json.loads(socket.recv(60))["event"] == "ready"
         ask("DELETE", "/v1/streams/s")
-        assert json.loads(socket.recv(5))["event"] == "closing"
+        assert json.loads(socket.recv(60))["event"] == "closing"
         with pytest.raises(ConnectionClosed):
-            socket.recv(5)
+            socket.recv(60)
 
 
 @pytest.mark.parametrize(

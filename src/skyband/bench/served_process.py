@@ -14,16 +14,48 @@ from typing import Any, Self
 import psutil
 
 STREAM = "/v1/streams/s"
+ENDLESS = "/v1/streams/endless"
+"""A stream that nothing leaves."""
 # What a benchmark needs open beside its connections.
 SPARE_FILES = 200
 
 
+class ServedConnection:
+    """A connection that stays open for one request after the other."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._connection = http.client.HTTPConnection(host, port, timeout=600)
+
+    def ask(self, method: str, path: str, body: bytes | None = None, kind: str = "application/json") -> Any:
+        """Send a request; anything but success raises."""
+        headers = {"content-type": kind} if body is not None else {}
+        try:
+            self._connection.request(method, path, body, headers)
+            answer = self._connection.getresponse()
+        except ConnectionError:
+            # A server ends a connection on which nothing was asked for a while.
+            self._connection.close()
+            self._connection.request(method, path, body, headers)
+            answer = self._connection.getresponse()
+        text = answer.read()
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path} was answered with {answer.status}: {text[:300]!r}")
+        return json.loads(text) if text else None
+
+    def close(self) -> None:
+        """End it."""
+        self._connection.close()
+
+
 class ServedProcess:
-    """A server over a folder, with one stream of window, that ends with the block."""
+    """A server over a folder, with streams of window, that ends with the block."""
 
     def __init__(self, folder: Path) -> None:
         config = {
-            "streams": {"s": {"family": "window", "engine": "scan", "window": {"count": 1000}}},
+            "streams": {
+                "s": {"family": "window", "window": {"count": 1000}},
+                "endless": {"family": "window"},
+            },
             "limits": {"connections": 1_000_000, "subscriptions": 10_000_000},
             "stall": 3600,
         }
@@ -36,7 +68,8 @@ class ServedProcess:
         told = "".join(self._process.stdout.readline() for _ in range(4))
         self.host, _, port = json.loads(told)["address"].removeprefix("http://").rpartition(":")
         self.port = int(port)
-        self._connection = http.client.HTTPConnection(self.host, self.port, timeout=600)
+        self._connection = self.connect()
+        self.ask = self._connection.ask
         self._seen = psutil.Process(self._process.pid)
 
     def __enter__(self) -> Self:
@@ -49,25 +82,13 @@ class ServedProcess:
         self._process.terminate()
         self._process.communicate()
 
-    def ask(self, method: str, path: str, body: bytes | None = None, kind: str = "application/json") -> Any:
-        """Send a request over the connection that stays open; anything but success raises."""
-        self._connection.request(method, path, body, {"content-type": kind} if body is not None else {})
-        answer = self._connection.getresponse()
-        text = answer.read()
-        if answer.status >= 300:
-            raise RuntimeError(f"{method} {path} was answered with {answer.status}: {text[:300]!r}")
-        return json.loads(text) if text else None
+    def connect(self) -> ServedConnection:
+        """Another connection."""
+        return ServedConnection(self.host, self.port)
 
-    def listen(self, subscription: str, stalls: bool = False) -> socket.socket:
-        """A connection that is told how a top changes; one that stalls never takes what it is told."""
-        found = socket.socket()
-        if stalls:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        found.settimeout(120)
-        found.connect((self.host, self.port))
-        path = f"{STREAM}/events?subscriptions={subscription}"
-        found.sendall(f"GET {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n\r\n".encode())
-        return found
+    def listen(self, subscription: str) -> socket.socket:
+        """A connection that is told how a top changes."""
+        return open_listener(self.host, self.port, subscription)
 
     @property
     def memory(self) -> int:
@@ -79,6 +100,18 @@ class ServedProcess:
         """The seconds of a processor that it has taken."""
         taken = self._seen.cpu_times()
         return float(taken.user + taken.system)
+
+
+def open_listener(host: str, port: int, subscription: str, stalls: bool = False) -> socket.socket:
+    """A connection that is told how a top changes; one that stalls never takes what it is told."""
+    found = socket.socket()
+    if stalls:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    found.settimeout(120)
+    found.connect((host, port))
+    path = f"{STREAM}/events?subscriptions={subscription}"
+    found.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+    return found
 
 
 def read_until(connection: socket.socket, wanted: bytes, rest: bytes = b"") -> bytes:

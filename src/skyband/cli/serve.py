@@ -56,10 +56,10 @@ def command(
     if new_admin is not None:
         _make_admin(output, config, new_admin)
         return
-    level = logging.INFO if verbose else logging.WARNING
-    logging.basicConfig(level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+    from skyband.server.log_line import write_logs
     from skyband.server.run import serve
 
+    write_logs(config.logs, logging.INFO if verbose else logging.WARNING, sys.stderr)
     with Requests() as requests:
         stops, tell = lambda: requests.asked is not None, partial(_tell, output, config)
         serve(config, stops, tell, restored, _beside(demo))
@@ -85,10 +85,10 @@ def _config(path: Path | None, given: dict[str, Any]) -> "ServerConfig":
 def _make_admin(output: Output, config: "ServerConfig", title: str) -> None:
     from skyband.server.access.made import kept_token
     from skyband.server.access.token import FIRST_TENANT, SCOPES
-    from skyband.server.store.metadata import Metadata
+    from skyband.server.store.metadata import open_metadata
 
     config.data.mkdir(parents=True, exist_ok=True)
-    metadata = Metadata(config.data / "metadata.sqlite")
+    metadata = open_metadata(config)
     text, kept = kept_token(FIRST_TENANT, title, list(SCOPES))
     metadata.add_token(kept)
     metadata.note(FIRST_TENANT, None, "make-token", kept.name, {"scopes": list(kept.scopes)})

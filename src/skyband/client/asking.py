@@ -16,6 +16,7 @@ from skyband.client.problem import Unreachable, problem_in
 from skyband.client.row_body import JSON, ManyRows, RowBody, row_bodies
 from skyband.client.stream_event import TopRow, top_rows
 from skyband.client.verb_done import VerbDone, together, verb_done
+from skyband.contract.explanation import Explanation
 from skyband.contract.tops import Id
 
 Got = TypeVar("Got")
@@ -140,6 +141,12 @@ def previewed(path: str, rows: ManyRows) -> Asking[dict[Id, list[TopRow]]]:
         told = yield from with_rows("POST", path, body)
         found |= {top["subscription"]: top_rows(top["top"]) for top in told["tops"]}
     return found
+
+
+def explained(path: str, subscription: Id, publication: Id) -> Asking[Explanation]:
+    """Why a publication is in a top, or why not."""
+    told = yield from plain("GET", path, query={"subscription": subscription, "publication": publication})
+    return Explanation.of(told)
 
 
 def address_of(stream: str, *rest: object) -> str:

@@ -16,6 +16,7 @@ from skyband.client.row_body import ManyRows
 from skyband.client.stream_event import StreamEvent, TopRow
 from skyband.client.transport import AsyncTransport
 from skyband.client.verb_done import VerbDone
+from skyband.contract.explanation import Explanation
 from skyband.contract.tops import Id
 
 Got = TypeVar("Got")
@@ -101,6 +102,10 @@ class AsyncClient:
     async def preview(self, stream: str, rows: ManyRows) -> dict[Id, list[TopRow]]:
         """The tops that subscriptions would have now; nothing is registered."""
         return await self._do(asking.previewed(address_of(stream, "subscriptions", "preview"), rows))
+
+    async def explain(self, stream: str, subscription: Id, publication: Id) -> Explanation:
+        """Why a publication is in the top of a subscription, or why not and by how much; changes nothing."""
+        return await self._do(asking.explained(address_of(stream, "explain"), subscription, publication))
 
     async def send(self, method: str, path: str, value: Any = None, **query: object) -> Any:
         """Any other call, such as `send("GET", "/v1/webhooks")`, with a value of JSON or none."""

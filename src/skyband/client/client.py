@@ -15,6 +15,7 @@ from skyband.client.stream_event import StreamEvent, TopRow
 from skyband.client.stream_follower import CallingBack, StreamFollower
 from skyband.client.transport import Transport
 from skyband.client.verb_done import VerbDone
+from skyband.contract.explanation import Explanation
 from skyband.contract.tops import Id
 
 Got = TypeVar("Got")
@@ -101,6 +102,10 @@ class Client:
     def preview(self, stream: str, rows: ManyRows) -> dict[Id, list[TopRow]]:
         """The tops that subscriptions would have now; nothing is registered."""
         return self._do(asking.previewed(address_of(stream, "subscriptions", "preview"), rows))
+
+    def explain(self, stream: str, subscription: Id, publication: Id) -> Explanation:
+        """Why a publication is in the top of a subscription, or why not and by how much; changes nothing."""
+        return self._do(asking.explained(address_of(stream, "explain"), subscription, publication))
 
     def send(self, method: str, path: str, value: Any = None, **query: object) -> Any:
         """Any other call, such as `send("GET", "/v1/webhooks")`, with a value of JSON or none."""

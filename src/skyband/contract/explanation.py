@@ -4,7 +4,7 @@ They say the same of every family, so that a reader need not know which one it i
 conditions are met, where the publication stands among all that compete, and what the engine itself keeps of it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from math import inf
 from typing import Any, Literal, NamedTuple
@@ -103,6 +103,14 @@ class Explanation:
         plain["parts"] = [part._asdict() for part in self.parts]
         plain["conditions"] = [_finite(condition._asdict()) for condition in self.conditions]
         return plain | {"bound": self.bound._asdict(), "notes": list(self.notes), "text": self.text}
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> "Explanation":
+        """The explanation of which `as_dict` has made mappings and lists."""
+        given = {field.name: plain[field.name] for field in fields(cls)}
+        given["parts"] = tuple(ScorePart(**part) for part in plain["parts"])
+        given["conditions"] = tuple(Condition(**condition) for condition in plain["conditions"])
+        return cls(**given | {"bound": Bound(**plain["bound"]), "notes": tuple(plain["notes"])})
 
     @property
     def text(self) -> str:

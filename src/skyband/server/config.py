@@ -7,13 +7,15 @@ import difflib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from skyband.server.stream.spec import StreamSpec, check_name
 from skyband.table.duration import parse_with_unit
+from skyband.table.words import Words
 
 UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 MOST = 2**40
+LogStyle = Literal["text", "json"]
 
 
 class BadServerConfig(ValueError):
@@ -46,11 +48,13 @@ OF_TENANT = ("k", "streams", "subscriptions", "connections", "requests", "publis
 class ServerConfig(NamedTuple):
     """Everything a server is told.
 
-    `data` is the folder in which everything lasts. `origins` are web sites, such as https://example.org, whose pages
-    may talk to the server beside its own. A checkpoint is written after so many verbs. A reader that takes nothing for
-    `stall` seconds is cut off, and where nothing happens a sign of life is sent every `beat` seconds. What is due by
-    the clock of the server is done every `tick` seconds. With `private_webhooks`, messages may be sent to addresses
-    that are not public, and without TLS.
+    `data` is the folder in which everything lasts. With a `database`, which is the address of a PostgreSQL database,
+    metadata and webhooks are kept there, in the schema `database_schema`, and not in the folder. `origins` are web
+    sites, such as https://example.org, whose pages may talk to the server beside its own. A checkpoint is written after
+    so many verbs. A reader that takes nothing for `stall` seconds is cut off, and where nothing happens a sign of life
+    is sent every `beat` seconds. What is due by the clock of the server is done every `tick` seconds. With
+    `private_webhooks`, messages may be sent to addresses that are not public, and without TLS. `traces` is where spans
+    are sent, the address of a collector or `environment`.
     """
 
     data: Path
@@ -66,6 +70,10 @@ class ServerConfig(NamedTuple):
     stall: float = 60.0
     tick: float = 1.0
     private_webhooks: bool = False
+    database: str | None = None
+    database_schema: str = "skyband"
+    traces: str | None = None
+    logs: LogStyle = "text"
 
 
 def load_server_config(path: str | Path) -> ServerConfig:
@@ -96,10 +104,11 @@ def make_server_config(document: Mapping[str, Any], folder: str | Path = ".") ->
         if key in given:
             given[key] = folder / _text(key, given[key])
     given.setdefault("data", folder / "skyband-data")
-    if "host" in given:
-        given["host"] = _text("host", given["host"])
+    for key in ("host", "database", "database_schema", "traces"):
+        if key in given:
+            given[key] = _text(key, given[key])
     if "streams" in given:
-        given["streams"] = _streams(given["streams"])
+        given["streams"] = _streams(given["streams"], folder)
     if "limits" in given:
         given["limits"] = read_limits(given["limits"])
     if "origins" in given:
@@ -108,6 +117,10 @@ def make_server_config(document: Mapping[str, Any], folder: str | Path = ".") ->
         if key in given:
             given[key] = _seconds(key, given[key])
     config = ServerConfig(**given)
+    if config.logs not in get_args(LogStyle):
+        raise BadServerConfig(f"logs is {' or '.join(get_args(LogStyle))}, not {config.logs!r}.")
+    if config.traces is not None and config.traces != "environment" and not _is_address(config.traces):
+        raise BadServerConfig("traces is the address of a collector, such as http://127.0.0.1:4318, or environment.")
     if not isinstance(config.private_webhooks, bool):
         raise BadServerConfig(f"private_webhooks is true or false, not {config.private_webhooks!r}.")
     _count("port", config.port, 0, 65_535)
@@ -132,16 +145,22 @@ def _size(key: str, given: Any) -> int:
     return _count(key, given, 0, MOST)
 
 
-def _streams(given: Any) -> dict[str, StreamSpec]:
+def _streams(given: Any, folder: Path) -> dict[str, StreamSpec]:
     if not isinstance(given, Mapping):
         raise BadServerConfig(f"streams is a mapping from names to streams, not {given!r}.")
     found = {}
     for name, spec in given.items():
         try:
-            found[check_name(name)] = spec if isinstance(spec, StreamSpec) else StreamSpec.of(spec)
+            found[check_name(name)] = spec if isinstance(spec, StreamSpec) else StreamSpec.of(_with_words(spec, folder))
         except (ValueError, TypeError, AttributeError) as error:
             raise BadServerConfig(f"streams.{name}: {error}") from None
     return found
+
+
+def _with_words(spec: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+    """A stream whose words model is in a file that is named, with what is in the file."""
+    words = spec.get("words")
+    return {**spec, "words": Words.load(folder / words).plain} if isinstance(words, str) else spec
 
 
 def _origins(given: Any) -> tuple[str, ...]:
@@ -149,6 +168,10 @@ def _origins(given: Any) -> tuple[str, ...]:
     if not isinstance(listed, list | tuple) or not all(_is_origin(each) for each in listed):
         raise BadServerConfig(f"origins is a list of web sites such as https://example.org, not {given!r}.")
     return tuple(listed)
+
+
+def _is_address(given: str) -> bool:
+    return given.startswith(("http://", "https://")) and not set(given) & set("?#@ ")
 
 
 def _is_origin(given: Any) -> bool:

@@ -15,6 +15,7 @@ from skyband.server.access.doorway import LOOPBACK
 from skyband.server.config import BadServerConfig, ServerConfig
 from skyband.server.http.application import make_application
 from skyband.server.http.connection import HttpConnection, WebSocketConnection
+from skyband.server.http.entrance import Entrance
 from skyband.server.service import Service
 
 GRACE_SECONDS = 3
@@ -27,9 +28,9 @@ LOOK_SECONDS = 0.05
 class Listening(uvicorn.Server):
     """A server that leaves signals to whoever runs it, and says goodbye before it stops."""
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self.service = service
+        self.service: Service | None = None
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -38,7 +39,8 @@ class Listening(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End open streams, which would otherwise be waited for, and then the rest."""
-        await self.service.say_goodbye()
+        if self.service is not None:
+            await self.service.say_goodbye()
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             # What a reader does not take would be waited for without end.
@@ -52,36 +54,38 @@ def serve(
     restored: bool = False,
     beside: Beside | None = None,
 ) -> None:
-    """Run a server until it is asked to stop; its address is told once it answers, and `beside` runs with it."""
+    """Run a server until it is asked to stop; its address is told once it is ready, and `beside` runs with it."""
     place = bind(config)
-    service = None
+    entrance = Entrance()
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    # It would write whole addresses, with the tickets in them.
+    logging.getLogger("uvicorn.access").disabled = True
+    listening = Listening(_options(config, entrance))
     try:
-        service = Service(config, restored)
-        check_exposure(config, service)
-        options = uvicorn.Config(
-            make_application(service),
-            http=HttpConnection,
-            ws=WebSocketConnection,
-            ws_per_message_deflate=False,
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-            ssl_certfile=config.certificate,
-            ssl_keyfile=config.private_key,
-            ws_max_size=64 * 1024,
-        )
-        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-        # It would write whole addresses, with the tickets in them.
-        logging.getLogger("uvicorn.access").disabled = True
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_serve(Listening(options, service), place, asked_to_stop, tell, beside))
+            runner.run(_serve(listening, entrance, config, place, asked_to_stop, tell, restored, beside))
     finally:
         place.close()
-        if service is not None:
-            service.stop()
+        if listening.service is not None:
+            listening.service.stop()
+
+
+def _options(config: ServerConfig, entrance: Entrance) -> uvicorn.Config:
+    return uvicorn.Config(
+        entrance,
+        http=HttpConnection,
+        ws=WebSocketConnection,
+        ws_per_message_deflate=False,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        ssl_certfile=config.certificate,
+        ssl_keyfile=config.private_key,
+        ws_max_size=64 * 1024,
+    )
 
 
 def bind(config: ServerConfig) -> socket.socket:
@@ -114,25 +118,35 @@ def address_of(config: ServerConfig, place: socket.socket) -> str:
 
 async def _serve(
     server: Listening,
+    entrance: Entrance,
+    config: ServerConfig,
     place: socket.socket,
     asked_to_stop: Callable[[], bool],
     tell: Callable[[str], None],
+    restored: bool,
     beside: Beside | None,
 ) -> None:
-    server.service.start()
     running = asyncio.create_task(server.serve([place]))
-    address = address_of(server.service.config, place)
-    while not server.started and not running.done():
-        await asyncio.sleep(0.005)
-    if server.started:
-        tell(address)
-    guest = asyncio.create_task(_beside(server.service, beside)) if beside is not None else None
-    while not running.done():
-        server.should_exit = server.should_exit or asked_to_stop()
-        await asyncio.wait({running}, timeout=LOOK_SECONDS)
-    if guest is not None:
-        guest.cancel()
-    await running
+    guest = None
+    try:
+        # Recovery may take long, and meanwhile it is told that it is under way.
+        service = server.service = await asyncio.to_thread(Service, config, restored)
+        check_exposure(config, service)
+        service.start()
+        entrance.open(make_application(service))
+        while not server.started and not running.done():
+            await asyncio.sleep(0.005)
+        if server.started:
+            tell(address_of(config, place))
+        guest = asyncio.create_task(_beside(service, beside)) if beside is not None else None
+        while not running.done():
+            server.should_exit = server.should_exit or asked_to_stop()
+            await asyncio.wait({running}, timeout=LOOK_SECONDS)
+    finally:
+        if guest is not None:
+            guest.cancel()
+        server.should_exit = True
+        await running
 
 
 async def _beside(service: Service, beside: Beside) -> None:

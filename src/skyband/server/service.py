@@ -6,6 +6,7 @@ What a caller sends is checked before it is written: rows against the family, an
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from skyband.server.config import ServerConfig
 from skyband.server.console.recent import MOST_RECALLED, RecentPublications
 from skyband.server.meter import Meters
 from skyband.server.push.hub import Hub
+from skyband.server.store.database import NoDatabase
 from skyband.server.store.journal import Journal
-from skyband.server.store.metadata import Metadata, now_us
+from skyband.server.store.metadata import now_us, open_metadata
 from skyband.server.store.record import Body, Record, VerbName
 from skyband.server.stream.checkpoint import Checkpoints
 from skyband.server.stream.recovery import recover
@@ -26,6 +28,8 @@ from skyband.server.stream.served import ServedStream, StepResult
 from skyband.server.stream.spec import StreamSpec, check_name
 from skyband.server.stream.stream_set import StreamSet, new_epoch, opening
 from skyband.server.stream.worker import Worker
+from skyband.server.trace import open_traces
+from skyband.server.webhook.hook_base import open_hook_base
 from skyband.server.webhook.webhooks import Webhooks
 from skyband.table import Reject, Rejected
 
@@ -36,28 +40,31 @@ USED_SECONDS = 60
 
 
 class Service:
-    """What is behind the address of a server."""
+    """What is behind the address of a server; it may be made on any thread, and belongs to the loop from then on."""
 
     def __init__(self, config: ServerConfig, restored: bool = False) -> None:
         config.data.mkdir(parents=True, exist_ok=True)
         config.data.chmod(0o700)
         self.config = config
         self.meters = Meters()
-        journal = Journal(config.data / "log")
-        try:
-            self.metadata = Metadata(config.data / "metadata.sqlite")
+        self.traces = open_traces(config)
+        with ExitStack() as undoing:
+            journal = Journal(config.data / "log")
+            undoing.callback(journal.close)
+            self.metadata = open_metadata(config)
+            undoing.callback(self.metadata.close)
+            hooks = open_hook_base(config)
+            undoing.callback(hooks.close)
             checkpoints = Checkpoints(config.data / "checkpoints")
             streams = recover(journal, checkpoints, config.limits.ring)
             self._write_down(journal, streams, restored)
             self.recent = RecentPublications()
             self.recent.recall(journal.since(max(journal.first, journal.end - MOST_RECALLED)))
-        except BaseException:
-            journal.close()
-            raise
+            undoing.pop_all()
         self.doorway = Doorway(config, self.metadata)
         self.worker = Worker(streams, journal, checkpoints, config.checkpoint_every)
         self.hub = Hub(self.worker, config.limits.queued)
-        self.webhooks = Webhooks(config, self.hub, self.meters)
+        self.webhooks = Webhooks(config, hooks, self.hub, self.meters)
         self.stopping = False
         self._ticker: asyncio.Task[None] | None = None
         self._hooks_begin: asyncio.Task[None] | None = None
@@ -89,9 +96,12 @@ class Service:
         if self._ticker is not None:
             self._ticker.cancel()
             self.worker.stop()
+        else:
+            self.worker.journal.close()
         self._note_used()
         self.webhooks.close()
         self.metadata.close()
+        self.traces.close()
 
     async def verb(
         self,
@@ -104,6 +114,23 @@ class Service:
         check: Callable[[Checked], None] | None = None,
     ) -> StepResult:
         """Do a verb on a stream of the caller's tenant; rows are checked first, also by `check`."""
+        with self.traces.span(f"skyband {verb}", skyband__tenant=caller.tenant, skyband__stream=name) as span:
+            result, n_rows = await self._verb(caller, verb, name, facts, body, key, check)
+            span.note(skyband__rows=n_rows, skyband__step=result.answer["step"], skyband__steps=len(result.steps))
+        self.meters.count("skyband_verbs_total", verb=verb)
+        self.meters.count("skyband_rows_total", n_rows, verb=verb)
+        return result
+
+    async def _verb(
+        self,
+        caller: Caller,
+        verb: VerbName,
+        name: str,
+        facts: Mapping[str, Any] | None,
+        body: Body | None,
+        key: str | None,
+        check: Callable[[Checked], None] | None,
+    ) -> tuple[StepResult, int]:
         stream = self.streams.get(caller.tenant, name)
         record = Record(verb, caller.tenant, name, now_us(), dict(facts or {}), body, key)
         checked = None
@@ -117,9 +144,7 @@ class Service:
         result = await self.worker.do(record, checked, self._admission(caller, verb, checked))
         if verb == "publish" and body is not None and result.steps:
             self.recent.note(stream.key, body, len(checked or ()))
-        self.meters.count("skyband_verbs_total", verb=verb)
-        self.meters.count("skyband_rows_total", len(checked or ()), verb=verb)
-        return result
+        return result, len(checked or ())
 
     async def checked(self, caller: Caller, stream: ServedStream, noun: str, record: Record) -> Checked:
         """The rows of a record, of which all are good and none asks for too much."""
@@ -192,8 +217,10 @@ class Service:
             self.worker.remind(due_verbs)
             try:
                 self._close_invalid()
-            except Exception:
+            except NoDatabase as error:
                 # It is looked at again with the next tick.
+                LOG.error("Which tokens are valid could not be read. %s", error)
+            except Exception:
                 LOG.exception("Which tokens are valid could not be read.")
             if now - beaten >= self.config.beat:
                 beaten = now

@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from skyband.table.reject import shorten
 from skyband.table.write import replacing
@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 FORMAT = "skyband-words"
 VERSION = 1
+# Beyond this, a share of documents would no longer be a number.
+MOST_DOCUMENTS = 2**63
 APOSTROPHES = "'\u2019\u02bc"
 
 
@@ -114,15 +116,19 @@ class Words(NamedTuple):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts as JSON, whole or not at all."""
-        content = {
+        with replacing(Path(path)) as temporary:
+            temporary.write_text(json.dumps(self.plain, ensure_ascii=False), encoding="utf-8")
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The counts as plain values, which `of` reads."""
+        return {
             "format": FORMAT,
             "version": VERSION,
             "counts": self.version,
             "documents": self.documents,
             "frequencies": dict(sorted(self.frequencies.items())),
         }
-        with replacing(Path(path)) as temporary:
-            temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -135,12 +141,17 @@ class Words(NamedTuple):
             raise ValueError(f"{os.fspath(path)} is not a JSON file of words.") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ValueError(f"{os.fspath(path)} is not a file of words.")
+        return cls.of(content, os.fspath(path))
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any], name: str = "words") -> Self:
+        """What `plain` has told; a ValueError that begins with the name says what is wrong with it."""
         if content.get("version") != VERSION:
             version = content.get("version")
-            raise ValueError(f"{os.fspath(path)} has version {version} of the format; this is version {VERSION}.")
-        words = cls(_count(content.get("documents"), path), _counts(content.get("frequencies"), path))
+            raise ValueError(f"{name} has version {version} of the format; this is version {VERSION}.")
+        words = cls(_count(content.get("documents"), name), _counts(content.get("frequencies"), name))
         if content.get("counts", words.version) != words.version:
-            raise ValueError(f"{os.fspath(path)} is damaged: its counts are not those of version {content['counts']}.")
+            raise ValueError(f"{name} is damaged: its counts are not those of version {content['counts']}.")
         return words
 
 
@@ -157,14 +168,14 @@ def _tokens(text: str) -> list[str]:
     return tokenise(text)
 
 
-def _count(value: object, path: str | os.PathLike[str]) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{os.fspath(path)} is damaged: {value!r} is not a count.")
+def _count(value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MOST_DOCUMENTS:
+        raise ValueError(f"{name} is damaged: {value!r} is not a count.")
     return value
 
 
-def _counts(value: object, path: str | os.PathLike[str]) -> dict[str, int]:
+def _counts(value: object, name: str) -> dict[str, int]:
     if not isinstance(value, dict):
-        raise ValueError(f"{os.fspath(path)} is damaged: it has no frequencies.")
+        raise ValueError(f"{name} is damaged: it has no frequencies.")
     # A word that occurred in no document would divide by zero.
-    return {word: max(_count(n, path), 1) for word, n in value.items()}
+    return {word: max(_count(n, name), 1) for word, n in value.items()}

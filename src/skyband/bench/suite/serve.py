@@ -20,9 +20,9 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
         name="serve",
         summary="A server over loopback: from publication to event with many listeners, and publications by format.",
         scales={
-            "toy": ServedPlan((3,), (20,), 5, 50, 3),
-            "small": ServedPlan((100, 1000), (10_000,), 200, 1000, 50),
-            "full": ServedPlan((100, 1000, 10_000), (10_000, 100_000), 500, 1000, 200),
+            "toy": ServedPlan((3,), (20,), 5, 50, 4, 2, 20),
+            "small": ServedPlan((100, 1000), (10_000,), 200, 1000, 50, 4, 1000),
+            "full": ServedPlan((100, 1000, 10_000), (10_000, 100_000), 500, 1000, 200, 8, 10_000),
         },
         sweep=whole,
         measure=served_rows,

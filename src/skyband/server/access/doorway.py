@@ -84,7 +84,8 @@ class Doorway:
 
     def is_still_valid(self, name: str, tenant: str) -> bool:
         """Whether the token with this name lets in now."""
-        return any(kept.name == name and kept.is_valid(now_us()) for kept in self.metadata.tokens(tenant))
+        kept = self.metadata.token_named(tenant, name)
+        return kept is not None and kept.is_valid(now_us())
 
     def new_ticket(self, caller: Caller) -> str:
         """What may be shown once, in an address and soon, in place of a token."""
@@ -110,8 +111,8 @@ class Doorway:
         session = self.sessions.read(headers, now_us())
         if session is None:
             return None
-        named = (kept for kept in self.metadata.tokens(session.tenant) if kept.name == session.token)
-        return next((kept for kept in named if kept.is_valid(now_us())), None)
+        kept = self.metadata.token_named(session.tenant, session.token)
+        return kept if kept is not None and kept.is_valid(now_us()) else None
 
     def _caller_with(self, kept: KeptToken) -> Caller:
         self.used[kept.name] = now_us()

@@ -9,7 +9,7 @@ from skyband.server.access.doorway import NotAllowed
 from skyband.server.access.made import kept_token
 from skyband.server.access.token import FIRST_TENANT, Caller
 from skyband.server.config import OF_TENANT, read_limits
-from skyband.server.http.page import Limit
+from skyband.server.http.page import Limit, next_page
 from skyband.server.http.problem import NotTaken
 from skyband.server.http.scoped import OPERATOR, TheCaller, TheService, reply, route
 from skyband.server.store.metadata import KeptToken, now_us
@@ -38,9 +38,10 @@ class TenantToPut(BaseModel):
 
 
 @route(router, "GET", "/v1/tokens", "admin")
-async def list_tokens(service: TheService, caller: TheCaller) -> Any:
-    """The tokens of this tenant, without what would let anybody in."""
-    return reply({"tokens": [_told(token) for token in service.metadata.tokens(caller.tenant)]})
+async def list_tokens(service: TheService, caller: TheCaller, after: str = "", limit: Limit = 100) -> Any:
+    """The tokens of this tenant in the order in which they were made, without what would let anybody in."""
+    found = service.metadata.tokens(caller.tenant, after, limit + 1)
+    return reply(next_page("tokens", [_told(token) for token in found], limit, "name"))
 
 
 @route(router, "POST", "/v1/tokens", "admin", status=201)
@@ -74,10 +75,11 @@ async def make_ticket(service: TheService, caller: TheCaller) -> Any:
 
 
 @route(router, "GET", "/v1/tenants", OPERATOR)
-async def list_tenants(service: TheService, caller: TheCaller) -> Any:
-    """All tenants with their limits."""
-    limits = service.doorway.limits_of
-    return reply({"tenants": [{"name": name, "limits": limits(name)._asdict()} for name in service.doorway.tenants()]})
+async def list_tenants(service: TheService, caller: TheCaller, after: str = "", limit: Limit = 100) -> Any:
+    """The tenants by name, with their limits."""
+    names = [name for name in service.doorway.tenants() if name > after][: limit + 1]
+    told = [{"name": name, "limits": service.doorway.limits_of(name)._asdict()} for name in names]
+    return reply(next_page("tenants", told, limit, "name"))
 
 
 @route(router, "PUT", "/v1/tenants/{name}", OPERATOR)

@@ -1,8 +1,13 @@
 """Bodies: read up to a limit, in one of the formats in which rows may come."""
 
+import asyncio
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
 from starlette.requests import Request
 
 from skyband.server.http.problem import NotTaken
+from skyband.server.push.server_sent import Receive
 from skyband.server.store.record import Body, RowFormat
 from skyband.server.store.rows import check_text
 
@@ -14,30 +19,44 @@ FORMATS: dict[str, RowFormat] = {
     "application/vnd.apache.arrow.stream": "arrow",
 }
 LONGEST_KEY = 200
+# Somebody who begins to send and does not go on would be waited for without end.
+BODY_SECONDS = 60.0
 
 
-async def read_bytes(request: Request, most: int) -> bytes:
-    """The body, or `NotTaken` as soon as it is known to be too long."""
-    told = request.headers.get("content-length")
-    if told is not None and told.isdecimal() and int(told) > most:
-        raise _too_long(most)
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise NotTaken(415, "media-type", "Bodies are taken without a content encoding.")
-    parts, n_bytes = [], 0
-    async for part in request.stream():
-        n_bytes += len(part)
-        if n_bytes > most:
+class BoundedBody:
+    """What a request brings, up to a length, and as long as it goes on coming; whatever reads it is told otherwise."""
+
+    def __init__(self, receive: Receive, headers: Mapping[str, str], most: int) -> None:
+        told = headers.get("content-length")
+        if told is not None and told.isdecimal() and int(told) > most:
             raise _too_long(most)
-        parts.append(part)
-    return b"".join(parts)
+        self._receive = receive
+        self._most = most
+        self._n_bytes = 0
+        self._goes_on = True
+
+    async def __call__(self) -> MutableMapping[str, Any]:
+        """The next part."""
+        try:
+            async with asyncio.timeout(BODY_SECONDS if self._goes_on else None):
+                message = await self._receive()
+        except TimeoutError:
+            raise NotTaken(408, "too-slow", f"Nothing of the body has come for {BODY_SECONDS:g} seconds.") from None
+        self._n_bytes += len(message.get("body", b""))
+        self._goes_on = message.get("more_body", False)
+        if self._n_bytes > self._most:
+            raise _too_long(self._most)
+        return message
 
 
-async def read_body(request: Request, most: int) -> Body:
+async def read_body(request: Request) -> Body:
     """The rows of a request as they were sent."""
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind not in FORMATS:
         raise NotTaken(415, "media-type", f"Rows come as one of {', '.join(FORMATS)}, not as {kind[:80]}.")
-    body = Body(FORMATS[kind], await read_bytes(request, most))
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise NotTaken(415, "media-type", "Bodies are taken without a content encoding.")
+    body = Body(FORMATS[kind], await request.body())
     if body.format != "arrow":
         check_text(body.data)
     return body

@@ -14,9 +14,11 @@ from skyband.server.access.doorway import QuotaReached
 from skyband.server.access.token import Caller
 from skyband.server.console.feed import FEED, feed_request, send_feed
 from skyband.server.console.static_file import send_static, static_files
+from skyband.server.http.body import BoundedBody
 from skyband.server.http.connection import ABORT
 from skyband.server.http.problem import MEDIA_TYPE, Problem, problem_of
 from skyband.server.http.static import MODULE
+from skyband.server.log_line import FACTS
 from skyband.server.push.asking import push_request, read_query
 from skyband.server.push.server_sent import Receive, Send, Stalled, send_events
 from skyband.server.push.websocket import send_messages
@@ -50,7 +52,23 @@ class Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in SPOKEN:
             raise ValueError(f"The server does not speak {scope['type']}.")
-        began, answered = time.monotonic(), SentBack(send, [*self._headers, *self._for_origin(scope)])
+        answered = SentBack(send, [*self._headers, *self._for_origin(scope)])
+        if scope["type"] == "websocket" or scope["path"] == FEED or EVENTS.fullmatch(scope["path"]):
+            # It may last for days, and what happens in it is not its doing.
+            await self._let_in(scope, receive, answered)
+            return
+        with self.service.traces.span(
+            scope["method"], _headers_of(scope), http__request__method=scope["method"]
+        ) as span:
+            await self._let_in(scope, receive, answered)
+            route = _route_of(scope)
+            span.name(f"{scope['method']} {route}")
+            span.note(http__route=route, http__response__status_code=answered.status)
+            if answered.status >= 500:
+                span.failed(str(answered.status))
+
+    async def _let_in(self, scope: Scope, receive: Receive, answered: "SentBack") -> None:
+        began = time.monotonic()
         try:
             await self._answer(scope, receive, answered)
         except Exception as error:
@@ -64,7 +82,7 @@ class Door:
 
     async def _answer(self, scope: Scope, receive: Receive, send: "SentBack") -> None:
         service, doorway = self.service, self.service.doorway
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = _headers_of(scope)
         if scope["type"] == "http" and scope["path"] in OPEN:
             await self._route(scope, Caller(scopes=frozenset()), receive, send)
             return
@@ -110,7 +128,8 @@ class Door:
         if scope["type"] == "websocket":
             raise ValueError("There is no WebSocket at this address.")
         scope["skyband.service"], scope["skyband.caller"] = self.service, caller
-        await self.routes(scope, receive, send)
+        body = BoundedBody(receive, _headers_of(scope), self.service.config.limits.body)
+        await self.routes(scope, body, send)
 
     def _for_origin(self, scope: Scope) -> list[tuple[bytes, bytes]]:
         """What lets the pages of a site that is named read answers."""
@@ -120,22 +139,34 @@ class Door:
         return [
             (b"access-control-allow-origin", origin),
             (b"access-control-allow-methods", b"GET, POST, PUT, PATCH, DELETE"),
-            (b"access-control-allow-headers", b"authorization, content-type, idempotency-key, last-event-id"),
+            (
+                b"access-control-allow-headers",
+                b"authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id",
+            ),
+            (b"access-control-expose-headers", b"etag, location, retry-after"),
             (b"vary", b"origin"),
         ]
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         """Count a request by the template of its address, which names nobody and has no secrets in it."""
-        route = getattr(scope.get("route"), "path", None) or _route_of(scope["path"])
+        route = _route_of(scope)
         method = scope.get("method", "WEBSOCKET")
         self.service.meters.count("skyband_requests_total", method=method, route=route, status=status)
         if route not in ("events", FEED):
             self.service.meters.time("skyband_request_seconds", seconds, route=route)
-        LOG.info("%s %s %s %.1f ms", method, route, status, 1000 * seconds)
+        facts = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 1)}
+        LOG.info("%s %s %s %.1f ms", *facts.values(), extra={FACTS: facts})
 
 
-def _route_of(path: str) -> str:
-    """The route of a path that does not go through the framework."""
+def _headers_of(scope: Scope) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _route_of(scope: Scope) -> str:
+    """The template of an address, which the framework has found, or one that it does not know."""
+    path = scope["path"]
+    if (known := getattr(scope.get("route"), "path", None)) is not None:
+        return str(known)
     if path in static_files():
         return "/console"
     return "events" if EVENTS.fullmatch(path) else FEED if path == FEED else "none"

@@ -19,21 +19,21 @@ async def explain(service: TheService, caller: TheCaller, stream: str, subscript
     require_id(caller, subscription)
     if caller.prefix and not its.family.answers_stand:
         raise NotAllowed("The token is for some subscriptions, and not for everything that is published.")
-    found = await service.worker.ask(lambda _: _explained(service, its, subscription, publication))
-    return reply(found)
+    named = _named(service, its, publication)
+    return reply(await service.worker.ask(lambda _: _explained(its, subscription, named)))
 
 
-def _explained(service: Service, stream: ServedStream, subscription: str, publication: str) -> dict[str, Any]:
+def _explained(stream: ServedStream, subscription: str, publication: Any) -> dict[str, Any]:
     known = stream.registry.find(subscription)
     if known is None:
         raise NotRegistered(f"There is no subscription {subscription!r} in the stream {stream.name}.")
-    return stream.engine.explain(known, _named(service, stream, publication)).as_dict() | {"step": str(stream.last)}
+    return stream.engine.explain(known, publication).as_dict() | {"step": str(stream.last)}
 
 
 def _named(service: Service, stream: ServedStream, publication: str) -> Any:
     """The id; where nothing stays, the row as it was published, as long as it is held for the console."""
     if stream.family.answers_stand:
-        named = stream.publication_ids([publication])
+        named = stream.explained_ids([publication])
         if not named:
             raise ValueError(f"Ids of publications of this stream are integers, unlike {publication[:80]!r}.")
         return named[0]

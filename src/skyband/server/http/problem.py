@@ -11,9 +11,10 @@ from skyband.contract.handle import Closed
 from skyband.server.access.doorway import NotAllowed, NotLetIn, QuotaReached
 from skyband.server.access.rate import TooFast
 from skyband.server.push.push_event import dumps
+from skyband.server.store.database import NoDatabase
 from skyband.server.store.journal import NO_ROOM, NoRoom
 from skyband.server.store.rows import UnreadableBody
-from skyband.server.stream.served import KeyUsedOtherwise, NotRegistered
+from skyband.server.stream.served import ChangedMeanwhile, KeyUsedOtherwise, NotRegistered
 from skyband.server.stream.stream_set import DamagedStream, NoSuchStream, StreamExists
 from skyband.server.webhook.webhooks import NoSuchHook
 from skyband.table import Rejected
@@ -50,6 +51,9 @@ class Problem(NamedTuple):
 
 def problem_of(error: BaseException) -> Problem:
     """What to tell of an error; of one that nobody foresaw nothing but that there was one."""
+    if isinstance(error, HTTPException) and isinstance(error.__cause__, NotTaken):
+        # The framework, which reads some bodies, tells nobody why it could not.
+        error = error.__cause__
     detail = " ".join(str(error).split())
     for kind, status, name, title in _KNOWN:
         if isinstance(error, kind):
@@ -84,8 +88,10 @@ _KNOWN: list[tuple[type[BaseException], int, str, str]] = [
     (NoSuchHook, 404, "no-webhook", "There is no such webhook"),
     (Closed, 404, "no-stream", "There is no such stream"),
     (StreamExists, 409, "stream-exists", "The stream exists already"),
+    (ChangedMeanwhile, 412, "changed", "The subscription was changed meanwhile"),
     (KeyUsedOtherwise, 422, "key-used", "The idempotency key was used for something else"),
     (DamagedStream, 503, "damaged", "The stream is damaged"),
+    (NoDatabase, 503, "database", "The database cannot be reached"),
     (NoRoom, 507, "no-room", "The disk is full"),
     (NotAllowed, 403, "not-allowed", "That is not allowed"),
     (QuotaReached, 403, "quota", "A quota is reached"),

@@ -16,7 +16,7 @@ router = APIRouter(tags=["publications"])
 @route(router, "POST", "/v1/streams/{stream}/publications", "publish", rows=True)
 async def publish(request: Request, service: TheService, caller: TheCaller, stream: str, rows: bool = False) -> Any:
     """Publish rows, all of them or none; with `rows=true` the answer has all changes, for whoever may read them."""
-    body = await read_body(request, service.config.limits.body)
+    body = await read_body(request)
     result = await service.verb(caller, "publish", stream, body=body, key=idempotency_key(request))
     return reply(with_rows(result, caller, rows))
 

@@ -28,6 +28,7 @@ class StreamToOpen(BaseModel):
     granularity: str | None = None
     options: dict[str, Any] | None = None
     clock: str | None = None
+    words: dict[str, Any] | None = None
 
 
 class TimeToPass(BaseModel):
@@ -85,7 +86,7 @@ def _instant(text: str) -> Any:
 def _told(stream: ServedStream) -> dict[str, Any]:
     return {
         "name": stream.name,
-        **stream.spec.plain(),
+        **stream.told,
         "step": str(stream.last),
         "now": stream.engine.now,
         "subscriptions": len(stream.registry),

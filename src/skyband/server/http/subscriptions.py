@@ -1,7 +1,5 @@
 """Routes of subscriptions: registering, changing and withdrawing them, their tops, and a preview."""
 
-import datetime
-import zlib
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -10,9 +8,11 @@ from starlette.requests import Request
 
 from skyband.contract.checked import Checked
 from skyband.contract.tops import Id
-from skyband.server.access.doorway import require_id
+from skyband.server.access.doorway import NotAllowed, require_id
+from skyband.server.access.made import LONGEST_TTL
 from skyband.server.access.token import Caller
 from skyband.server.http.body import idempotency_key, read_body
+from skyband.server.http.condition import expected, is_known
 from skyband.server.http.page import Limit, next_page
 from skyband.server.http.publications import with_rows
 from skyband.server.http.scoped import TheCaller, TheService, reply, route
@@ -26,6 +26,8 @@ from skyband.table.duration import parse_with_unit
 
 router = APIRouter(tags=["subscriptions"])
 PATH = "/v1/streams/{stream}/subscriptions"
+# Events are read from JSON again, and each is held against every subscription.
+MOST_PREVIEWED = 1000
 Ttl = Annotated[str | None, Query(description="How long the subscription stays, such as 10m; otherwise for ever.")]
 
 
@@ -52,7 +54,7 @@ async def subscribe(
     request: Request, service: TheService, caller: TheCaller, stream: str, ttl: Ttl = None, rows: bool = False
 ) -> Any:
     """Register subscriptions, all of them or none; with `rows=true` the answer has their first tops."""
-    body = await read_body(request, service.config.limits.body)
+    body = await read_body(request)
     facts, key = _until(ttl), idempotency_key(request)
     result = await service.verb(caller, "subscribe", stream, facts, body, key, lambda its: _own(caller, its))
     return reply(with_rows(result, caller, rows), 201)
@@ -60,16 +62,16 @@ async def subscribe(
 
 @route(router, "POST", PATH + "/preview", "subscribe", rows=True)
 async def preview_subscriptions(request: Request, service: TheService, caller: TheCaller, stream: str) -> Any:
-    """The tops that subscriptions would have by what is live now; nothing is registered."""
+    """The tops that subscriptions would have by what is live now, or was published lately; nothing is registered."""
     its = service.streams.get(caller.tenant, stream)
-    body = await read_body(request, service.config.limits.body)
+    if caller.prefix and not its.family.answers_stand:
+        raise NotAllowed("The token is for some subscriptions, and not for everything that is published.")
+    body = await read_body(request)
     record = Record("subscribe", caller.tenant, stream, now_us(), {}, body)
     checked = await service.checked(caller, its, "subscriptions", record)
-    found = await service.worker.ask(lambda _: (str(its.last), its.engine.preview(checked).to_pylist()))
-    tops: dict[Id, list[dict[str, Any]]] = {id: [] for id, _ in texts_of(checked)}
-    for row in found[1]:
-        tops[row.pop("subscription")].append(row)
-    return reply({"step": found[0], "tops": [{"subscription": id, "top": top} for id, top in tops.items()]})
+    events = None if its.family.answers_stand else service.recent.since(its.key, 0, MOST_PREVIEWED)[1]
+    step, tops = await service.worker.ask(lambda _: (str(its.last), _previewed(its, checked, events)))
+    return reply({"step": step, "tops": [{"subscription": id, "top": top} for id, top in tops.items()]})
 
 
 @route(router, "GET", PATH + "/{id}", "read")
@@ -77,8 +79,8 @@ async def get_subscription(request: Request, service: TheService, caller: TheCal
     """A subscription as it was sent."""
     its = service.streams.get(caller.tenant, stream)
     entry = await service.worker.ask(lambda _: _found(its, caller, id))
-    tag = f'"{zlib.crc32(entry.text.encode()):x}-{entry.until or 0:x}"'
-    if request.headers.get("if-none-match") == tag:
+    tag = entry.tag
+    if is_known(request, tag):
         return reply(None, 304, {"etag": tag})
     return reply(finite(entry.plain()), headers={"etag": tag})
 
@@ -88,8 +90,8 @@ async def put_subscription(
     request: Request, service: TheService, caller: TheCaller, stream: str, id: str, ttl: Ttl = None, rows: bool = False
 ) -> Any:
     """Register one subscription, in place of the one with this id if there is one; the same again changes nothing."""
-    body = await read_body(request, service.config.limits.body)
-    facts, key = _until(ttl), idempotency_key(request)
+    body = await read_body(request)
+    facts, key = _until(ttl) | expected(request), idempotency_key(request)
     result = await service.verb(caller, "put", stream, facts, body, key, lambda its: _is_the_one(caller, its, id))
     return reply(with_rows(result, caller, rows), 201 if result.answer.get("created") else 200)
 
@@ -101,7 +103,8 @@ async def patch_subscription(
     """Let a subscription ask for another k, or stay for another time."""
     its = service.streams.get(caller.tenant, stream)
     known = await service.worker.ask(lambda _: _known(its, caller, id))
-    facts: dict[str, Any] = {"ids": [known]} | (_until(given.ttl) if given.ttl is not None else {})
+    facts: dict[str, Any] = {"ids": [known]} | expected(request)
+    facts |= _until(given.ttl) if given.ttl is not None else {}
     if given.k is not None:
         check_k(given.k, service.doorway.limits_of(caller.tenant).k)
         facts["k"] = given.k
@@ -113,7 +116,8 @@ async def unsubscribe(request: Request, service: TheService, caller: TheCaller, 
     """Withdraw a subscription; whoever listens to it is told that it has ended."""
     its = service.streams.get(caller.tenant, stream)
     known = await service.worker.ask(lambda _: _known(its, caller, id))
-    return reply((await service.verb(caller, "unsubscribe", stream, {"ids": [known]})).answer)
+    facts = {"ids": [known]} | expected(request)
+    return reply((await service.verb(caller, "unsubscribe", stream, facts)).answer)
 
 
 @route(router, "GET", PATH + "/{id}/top", "read")
@@ -122,9 +126,20 @@ async def get_top(request: Request, service: TheService, caller: TheCaller, stre
     its = service.streams.get(caller.tenant, stream)
     step, known, top = await service.worker.ask(lambda _: _top(its, caller, id))
     tag = f'"{step}"'
-    if request.headers.get("if-none-match") == tag:
+    if is_known(request, tag):
         return reply(None, 304, {"etag": tag})
     return reply({"subscription": known, "step": step, "top": top}, headers={"etag": tag})
+
+
+def _previewed(
+    stream: ServedStream, checked: Checked, events: list[dict[str, Any]] | None
+) -> dict[Id, list[dict[str, Any]]]:
+    """The tops of subscriptions that are not registered; where nothing stays, their places among some events."""
+    tops: dict[Id, list[dict[str, Any]]] = {id: [] for id, _ in texts_of(checked)}
+    for row in stream.engine.preview(checked, events).to_pylist() if events != [] else ():
+        name = row.pop("subscription")
+        tops[name].append(row if events is None else {"publication": row.pop("event")} | row)
+    return tops
 
 
 def _page(stream: ServedStream, after: str | None, limit: int, prefix: str) -> list[tuple[Id, Registered]]:
@@ -176,6 +191,6 @@ def _until(ttl: str | None) -> dict[str, Any]:
     if ttl is None:
         return {}
     us = parse_with_unit(ttl)
-    if us > datetime.timedelta(days=36_500) / datetime.timedelta(microseconds=1):
+    if us > LONGEST_TTL:
         raise ValueError("ttl is at most a hundred years.")
     return {"until": now_us() + us}

@@ -123,6 +123,11 @@ export class Skyband {
     return new Map(tops.map(({ subscription, top }) => [subscription, top]));
   }
 
+  /** Why a publication is in the top of a subscription, or why not and by how much; `text` says it in sentences. */
+  explain(stream, subscription, publication) {
+    return this.send("GET", path(stream, "explain"), undefined, { subscription, publication });
+  }
+
   /** Any other call: a value of JSON to an address of the server, and what is answered. */
   async send(method, where, value, query = {}, key) {
     const url = this.address + where + asQuery(query);

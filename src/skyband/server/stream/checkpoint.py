@@ -99,6 +99,7 @@ def _write_stream(stream: ServedStream, folder: Path) -> dict[str, Any]:
         "keys": [[key, *told] for key, told in stream.keys.items()],
         "damaged": stream.damaged,
         "integer_ids": stream.integer_ids,
+        "integer_objects": stream.integer_objects,
     }
 
 
@@ -109,7 +110,7 @@ def _read_stream(folder: Path, told: dict[str, Any], most_rows: int) -> ServedSt
         stream.engine = skyband.restore(folder / "engine")
     stream.registry = Registry.of(feather.read_table(folder / "subscriptions.arrow"))
     stream.step = told["step"]
-    stream.integer_ids = told["integer_ids"]
+    stream.integer_ids, stream.integer_objects = told["integer_ids"], told.get("integer_objects")
     stream.ring.begin_after(told["begins"])
     ring = None
     with contextlib.suppress(FileNotFoundError):

@@ -2,6 +2,7 @@
 
 import heapq
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -17,6 +18,11 @@ class Registered(NamedTuple):
 
     text: str
     until: int | None = None
+
+    @property
+    def tag(self) -> str:
+        """What tells it from another one under the same id, as HTTP writes such a thing."""
+        return f'"{zlib.crc32(self.text.encode()):x}-{self.until or 0:x}"'
 
     def plain(self) -> dict[str, Any]:
         """The subscription as a mapping."""

@@ -33,6 +33,10 @@ class NotRegistered(ValueError):
     """A subscription that is not there was named."""
 
 
+class ChangedMeanwhile(ValueError):
+    """A subscription is no longer what it was when somebody decided to change it."""
+
+
 class StepResult(NamedTuple):
     """What a verb has led to: the steps, and what to answer to whoever asked for it."""
 
@@ -52,6 +56,7 @@ class ServedStream:
         self.name = name
         self.spec = spec
         self.epoch = epoch
+        self.told = spec.told()
         self.engine = spec.open()
         self.family = FAMILIES[spec.family]
         self.registry = Registry()
@@ -61,6 +66,8 @@ class ServedStream:
         self.damaged: str | None = None
         self.integer_ids: bool | None = None
         """Whether publications have integers as ids; None as long as there were none."""
+        self.integer_objects: bool | None = None
+        """The same of objects."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -96,6 +103,8 @@ class ServedStream:
             "retract": self._retract,
             "advance": self._advance,
         }
+        if "match" in record.facts:
+            self._must_match(record, checked)
         result = verbs[record.verb](record, checked)
         if record.key is not None:
             self.keys[record.key] = (_sign(record), result.answer)
@@ -116,6 +125,14 @@ class ServedStream:
             for row in self.engine.top(asked).to_pylist():
                 found[row.pop("subscription")].append(row)
         return found
+
+    def _must_match(self, record: Record, checked: Checked | None) -> None:
+        """Raise unless the subscription that a verb is about is the one that whoever asks has seen."""
+        ids = record.facts.get("ids") or [id for id, _ in texts_of(checked or self.check("subscriptions", record))]
+        for id in ids:
+            entry = self.registry.get(id)
+            if entry is None or record.facts["match"] not in ("*", entry.tag):
+                raise ChangedMeanwhile(f"The subscription {id!r} is not the one of this If-Match: look at it again.")
 
     def _subscribe(self, record: Record, checked: Checked | None) -> StepResult:
         checked = checked or self.check("subscriptions", record)
@@ -156,9 +173,11 @@ class ServedStream:
 
     def publication_ids(self, texts: Iterable[str]) -> list[Id]:
         """The ids of publications that are written so in an address."""
-        if not self.integer_ids:
-            return list(texts)
-        return [int(text) for text in texts if text.removeprefix("-").isdecimal() and len(text) < 19]
+        return _ids(texts, self.integer_ids)
+
+    def explained_ids(self, texts: Iterable[str]) -> list[Id]:
+        """The same of what is explained, which may be objects."""
+        return _ids(texts, self.integer_objects if self.family.has_objects else self.integer_ids)
 
     def known(self, ids: Iterable[Id]) -> list[Id]:
         """These ids, each once, all of which are registered."""
@@ -185,6 +204,8 @@ class ServedStream:
         changes = self.engine.publish(checked)
         if len(checked):
             self.integer_ids = checked.rows.ids.type == pa.int64()
+            if self.family.has_objects:
+                self.integer_objects = checked.rows.objects.type == pa.int64()
         late = self.engine.counters.get("late", 0) - late
         return self._stepped(changes, published=len(checked) - late, late=late)
 
@@ -204,7 +225,15 @@ class ServedStream:
         return StepResult([step], {"step": str(step.id), "now": self.engine.now, "changes": rows.num_rows, **told})
 
 
+def _ids(texts: Iterable[str], integers: bool | None) -> list[Id]:
+    if not integers:
+        return list(texts)
+    return [int(text) for text in texts if text.isascii() and text.removeprefix("-").isdecimal() and len(text) < 19]
+
+
 def _sign(record: Record) -> str:
     """What a verb asks for, in short; the same for the same verb with the same rows."""
-    plain = record._replace(at=0, key=None, facts={k: v for k, v in record.facts.items() if k != "until"})
+    plain = record._replace(
+        at=0, key=None, facts={k: v for k, v in record.facts.items() if k not in ("until", "match")}
+    )
     return hashlib.sha256(plain.encode().encode()).hexdigest()

@@ -12,15 +12,17 @@ from skyband.table import Window
 from skyband.table.argument import check_choice, no_option
 from skyband.table.reject import shorten
 from skyband.table.settings import WindowLike
+from skyband.table.words import Words
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 Ticking = Literal["publications", "wall"]
 
 
 class StreamSpec(NamedTuple):
-    """How the engine of a stream is opened, in the words of JSON, which the log keeps.
+    """How the engine of a stream is opened, in terms of JSON, which the log keeps.
 
-    Time passes as publications say, or also with the wall clock of the server.
+    `words` are the counts of a words model, by which texts are weighed; a model never changes. Time passes as
+    publications say, or also with the wall clock of the server.
     """
 
     family: str
@@ -30,6 +32,7 @@ class StreamSpec(NamedTuple):
     granularity: str = "batch"
     options: Mapping[str, Any] = MappingProxyType({})
     clock: Ticking = "publications"
+    words: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "StreamSpec":
@@ -43,8 +46,10 @@ class StreamSpec(NamedTuple):
         check_choice("family", spec.family, published_families())
         check_choice("clock", spec.clock, Ticking)
         options: object = spec.options
-        if not isinstance(options, Mapping) or {"granularity", "on_error", "family", "engine"} & set(options):
+        if not isinstance(options, Mapping) or {"on_error", *cls._fields} & set(options):
             raise ValueError(f"options is a mapping of what the engine alone is told, not {shorten(spec.options)}.")
+        if spec.words is not None:
+            spec = spec._replace(words=read_words(spec.words).plain)
         spec.open().close()
         return spec
 
@@ -52,12 +57,28 @@ class StreamSpec(NamedTuple):
         """A new engine of this kind."""
         given = dict(self.options) | {"window": read_window(self.window), "granularity": self.granularity}
         given["bounds"] = tuple(self.bounds) if isinstance(self.bounds, list) else self.bounds
+        given["words"] = None if self.words is None else read_words(self.words)
         opened: AnyEngine = skyband.open(self.family, self.engine, **given)
         return opened
 
     def plain(self) -> dict[str, Any]:
         """The mapping that `of` reads."""
         return self._asdict() | {"options": dict(self.options)}
+
+    def told(self) -> dict[str, Any]:
+        """The same for those who ask, with what words were counted, and not all counts."""
+        words = None if self.words is None else read_words(self.words)
+        known = words and {"documents": words.documents, "words": len(words.frequencies), "counts": words.version}
+        return self.plain() | {"words": known}
+
+
+def read_words(given: Any) -> Words:
+    """A words model as JSON has it: what `Words.save` writes, or texts that it is counted from."""
+    if isinstance(given, Mapping) and set(given) == {"texts"}:
+        return Words.fit_texts(given["texts"])
+    if not isinstance(given, Mapping):
+        raise ValueError(f'words is a words model, or {{"texts": [...]}} to count one from, not {shorten(given)}.')
+    return Words.of(given)
 
 
 def read_window(given: Any) -> WindowLike:

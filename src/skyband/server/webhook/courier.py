@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from skyband.server.meter import Meters
 from skyband.server.store.metadata import now_us
-from skyband.server.webhook.hook_file import HookFile
+from skyband.server.webhook.hook_base import HookBase
 from skyband.server.webhook.hook_store import HookStore
 from skyband.server.webhook.kept import HookAttempt, HookMessage, KeptHook
 from skyband.server.webhook.message_store import MessageStore
@@ -24,11 +24,11 @@ Post = Callable[..., Awaitable[HookAnswer]]
 
 
 class HookDesk:
-    """What all webhooks share: the file, what is counted, and the world as it is, which tests replace."""
+    """What all webhooks share: the database, what is counted, and the world as it is, which tests replace."""
 
     def __init__(
         self,
-        file: HookFile,
+        base: HookBase,
         meters: Meters,
         allow_private: bool = False,
         clock: Callable[[], int] = now_us,
@@ -36,9 +36,9 @@ class HookDesk:
         send: Post = post,
         draw: Callable[[], float] = random.random,
     ) -> None:
-        self.file = file
-        self.hooks = HookStore(file)
-        self.messages = MessageStore(file)
+        self.base = base
+        self.hooks = HookStore(base)
+        self.messages = MessageStore(base)
         self.meters = meters
         self.allow_private = allow_private
         self.clock = clock
@@ -67,7 +67,7 @@ class Courier:
         """Send what is due by now; says when something will be, None if nothing waits."""
         desk = self.desk
         while True:
-            hook, message = await desk.file.run(lambda: (desk.hooks.get(self.hook), desk.messages.next(self.hook)))
+            hook, message = await desk.base.run(lambda: (desk.hooks.get(self.hook), desk.messages.next(self.hook)))
             if hook is None or message is None or hook.state == "disabled":
                 return None
             if message.due > desk.clock():
@@ -81,12 +81,12 @@ class Courier:
         ms = round(1000 * (time.monotonic() - began))
         attempt = HookAttempt(0, hook.id, message.id, at, found.status, found.error, ms)
         due = next_attempt(message.n_attempts + 1, desk.clock(), found.retry_after, desk.draw)
-        await desk.file.run(lambda: desk.messages.record(message, attempt, due))
+        await desk.base.run(lambda: desk.messages.record(message, attempt, due))
         outcome = "arrived" if attempt.has_arrived else "dead" if due is None else "failed"
         desk.meters.count("skyband_webhook_attempts_total", outcome=outcome)
         if found.status == GONE:
             await self._disable("The receiver has answered 410 Gone.")
-        elif outcome == "dead" and not await desk.file.run(
+        elif outcome == "dead" and not await desk.base.run(
             lambda: desk.messages.arrived_since(hook.id, message.created)
         ):
             await self._disable("A message had all its attempts, and none other has arrived meanwhile.")
@@ -104,5 +104,5 @@ class Courier:
         return Reception(answer.status, None, answer.retry_after)
 
     async def _disable(self, reason: str) -> None:
-        await self.desk.file.run(lambda: self.desk.hooks.disable(self.hook, reason))
+        await self.desk.base.run(lambda: self.desk.hooks.disable(self.hook, reason))
         self.desk.meters.count("skyband_webhooks_disabled_total")

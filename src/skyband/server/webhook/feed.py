@@ -48,7 +48,7 @@ class Feed:
 
     async def _feed(self) -> None:
         while not self.stopping:
-            hook = await self.desk.file.run(lambda: self.desk.hooks.get(self.hook))
+            hook = await self.desk.base.run(lambda: self.desk.hooks.get(self.hook))
             if hook is None or hook.state == "disabled":
                 return
             await self._room(hook)
@@ -57,7 +57,7 @@ class Feed:
             except ValueError as error:
                 over = str(error)
             if over is not None:
-                await self.desk.file.run(partial(self.desk.hooks.disable, self.hook, over))
+                await self.desk.base.run(partial(self.desk.hooks.disable, self.hook, over))
                 return
 
     async def _listen(self, hook: KeptHook) -> str | None:
@@ -87,12 +87,12 @@ class Feed:
             return
         known, self._held = self._held[: ends[-1] + 1], self._held[ends[-1] + 1 :]
         cursor, now = known[-1].id, desk.clock()
-        hook = await desk.file.run(lambda: desk.hooks.get(id))
+        hook = await desk.base.run(lambda: desk.hooks.get(id))
         if hook is None or cursor is None or cursor == hook.cursor:
             return
         told = [event for event in known if event.kind in TOLD]
         messages, previous = messages_of(hook, told, cursor, now)
-        await desk.file.run(lambda: desk.messages.take(id, messages, cursor, previous, now))
+        await desk.base.run(lambda: desk.messages.take(id, messages, cursor, previous, now))
         if messages:
             self.made()
 
@@ -101,7 +101,7 @@ class Feed:
         most = 1 if hook.mode == "latest" else MOST_WAITING
         while not self.stopping:
             self.settled.clear()
-            if await self.desk.file.run(lambda: self.desk.messages.n_waiting(hook.id)) < most:
+            if await self.desk.base.run(lambda: self.desk.messages.n_waiting(hook.id)) < most:
                 return
             await self.settled.wait()
 

@@ -12,7 +12,7 @@ from skyband.server.meter import Meters
 from skyband.server.push.hub import Hub
 from skyband.server.webhook.courier import Courier, HookDesk
 from skyband.server.webhook.feed import Feed
-from skyband.server.webhook.hook_file import HookFile
+from skyband.server.webhook.hook_base import HookBase
 from skyband.server.webhook.kept import HookAttempt, HookMessage, KeptHook
 from skyband.server.webhook.signature import HookSecret, new_secret
 from skyband.server.webhook.target import checked_address, read_target
@@ -73,15 +73,15 @@ class HookWork:
 class Webhooks:
     """The webhooks of all tenants."""
 
-    def __init__(self, config: ServerConfig, hub: Hub, meters: Meters) -> None:
+    def __init__(self, config: ServerConfig, base: HookBase, hub: Hub, meters: Meters) -> None:
         self.config = config
         self.hub = hub
-        self.desk = HookDesk(HookFile(config.data / "webhooks.sqlite"), meters, config.private_webhooks)
+        self.desk = HookDesk(base, meters, config.private_webhooks)
         self._work: dict[str, HookWork] = {}
 
     async def start(self) -> None:
         """Begin to work for those that are enabled."""
-        for hook in await self.desk.file.run(self.desk.hooks.all):
+        for hook in await self.desk.base.run(self.desk.hooks.all):
             self._begin(hook)
 
     def stop_feeding(self) -> None:
@@ -95,17 +95,17 @@ class Webhooks:
         self._work.clear()
 
     def close(self) -> None:
-        """Let go of the file."""
-        self.desk.file.close()
+        """Let go of the database."""
+        self.desk.base.close()
 
     async def of(self, tenant: str, prefix: str = "") -> list[KeptHook]:
         """The webhooks of a tenant that somebody may see whose subscriptions begin so."""
-        found = await self.desk.file.run(lambda: self.desk.hooks.of(tenant))
+        found = await self.desk.base.run(lambda: self.desk.hooks.of(tenant))
         return [hook for hook in found if hook.prefix.startswith(prefix)]
 
     async def get(self, tenant: str, id: str, prefix: str = "") -> KeptHook:
         """One of them, or `NoSuchHook`."""
-        hook = await self.desk.file.run(lambda: self.desk.hooks.get(id))
+        hook = await self.desk.base.run(lambda: self.desk.hooks.get(id))
         if hook is None or hook.tenant != tenant or not hook.prefix.startswith(prefix):
             raise NoSuchHook(f"There is no webhook {id!r}.")
         return hook
@@ -115,7 +115,7 @@ class Webhooks:
         await self.check_url(hook.url)
         if len(await self.of(hook.tenant)) >= MOST_HOOKS:
             raise QuotaReached(f"A tenant may have {MOST_HOOKS} webhooks at most.")
-        await self.desk.file.run(lambda: self.desk.hooks.add(hook))
+        await self.desk.base.run(lambda: self.desk.hooks.add(hook))
         self._begin(hook)
         await self._work[hook.id].begun()
         return hook
@@ -127,7 +127,7 @@ class Webhooks:
     async def change(self, hook: KeptHook, **values: Any) -> KeptHook:
         """Change a webhook, and begin anew with what it is then."""
         await self._end(hook.id)
-        await self.desk.file.run(lambda: self.desk.hooks.change(hook.id, **values))
+        await self.desk.base.run(lambda: self.desk.hooks.change(hook.id, **values))
         changed = hook._replace(**values)
         self._begin(changed)
         return changed
@@ -135,7 +135,7 @@ class Webhooks:
     async def disable(self, hook: KeptHook, reason: str) -> KeptHook:
         """Let a webhook be told nothing more until it is enabled."""
         await self._end(hook.id)
-        await self.desk.file.run(lambda: self.desk.hooks.disable(hook.id, reason))
+        await self.desk.base.run(lambda: self.desk.hooks.disable(hook.id, reason))
         return hook._replace(state="disabled", reason=reason)
 
     async def rotate(self, hook: KeptHook, overlap: int) -> str:
@@ -143,13 +143,13 @@ class Webhooks:
         now, made = self.desk.clock(), new_secret()
         old = [secret._replace(until=now + overlap) for secret in hook.known if secret.until is None]
         known = (HookSecret(made), *(old if overlap else ()))
-        await self.desk.file.run(lambda: self.desk.hooks.change(hook.id, known=known))
+        await self.desk.base.run(lambda: self.desk.hooks.change(hook.id, known=known))
         return made
 
     async def remove(self, hook: KeptHook) -> None:
         """Forget a webhook with everything of it."""
         await self._end(hook.id)
-        await self.desk.file.run(lambda: self.desk.hooks.remove(hook.id))
+        await self.desk.base.run(lambda: self.desk.hooks.remove(hook.id))
 
     async def forget(self, tenant: str) -> None:
         """Forget all webhooks of a tenant."""
@@ -158,26 +158,26 @@ class Webhooks:
 
     async def counts(self) -> dict[str, int]:
         """How many messages wait, and how many are dead."""
-        return await self.desk.file.run(self.desk.messages.counts)
+        return await self.desk.base.run(self.desk.messages.counts)
 
     async def attempts(self, hook: KeptHook, before: int | None, limit: int) -> list[HookAttempt]:
         """The attempts, the latest first."""
-        return await self.desk.file.run(lambda: self.desk.messages.attempts(hook.id, before, limit))
+        return await self.desk.base.run(lambda: self.desk.messages.attempts(hook.id, before, limit))
 
     async def dead(self, hook: KeptHook, after: int | None, limit: int) -> list[HookMessage]:
         """Messages that nobody took, the earliest first."""
-        return await self.desk.file.run(lambda: self.desk.messages.dead(hook.id, after, limit))
+        return await self.desk.base.run(lambda: self.desk.messages.dead(hook.id, after, limit))
 
     async def replay(self, hook: KeptHook, ids: list[str] | None) -> int:
         """Send messages again that nobody took; says how many."""
-        n = await self.desk.file.run(lambda: self.desk.messages.replay(hook.id, ids, self.desk.clock()))
+        n = await self.desk.base.run(lambda: self.desk.messages.replay(hook.id, ids, self.desk.clock()))
         if (work := self._work.get(hook.id)) is not None:
             work.wake()
         return n
 
     async def drop(self, hook: KeptHook, ids: list[str] | None) -> int:
         """Forget messages that nobody took; says how many."""
-        return await self.desk.file.run(lambda: self.desk.messages.drop(hook.id, ids))
+        return await self.desk.base.run(lambda: self.desk.messages.drop(hook.id, ids))
 
     def _begin(self, hook: KeptHook) -> None:
         if hook.state == "enabled":
