@@ -162,6 +162,7 @@ def reaches(score: float, threshold: float, ascending: bool) -> bool:
 def score_of(row: dict[str, Any], point: list[float]) -> float:
     """How good a point is."""
     if row["score"] == "sum":
-        return sum(weight * x for weight, x in zip(row["weights"], point, strict=True))
-    gaps = [abs(a - b) for a, b in zip(row["point"], point, strict=True)]
+        weights: list[float] = row["weights"]
+        return sum(weight * x for weight, x in zip(weights, point, strict=True))
+    gaps: list[float] = [abs(a - b) for a, b in zip(row["point"], point, strict=True)]
     return math.sqrt(sum(gap * gap for gap in gaps)) if row["score"] == "euclidean" else max(gaps)

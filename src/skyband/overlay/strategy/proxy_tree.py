@@ -101,8 +101,9 @@ class CoveredLink(PlainLink):
 
     def _compares(self, region: Regions) -> bool:
         """Whether a region has as many dimensions as those before it: other homes may ask for something else."""
-        self._n_dims = self._n_dims or region.points.shape[1]
-        return region.points.shape[1] == self._n_dims
+        n_dims = int(region.points.shape[1])
+        self._n_dims = self._n_dims or n_dims
+        return n_dims == self._n_dims
 
     def _opened_cover(self, region: Regions) -> ProxySet:
         if self._cover is None:
