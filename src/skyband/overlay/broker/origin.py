@@ -24,7 +24,7 @@ class Origin:
         self.own: dict[int, Publication] = {}
         self.until = NEVER
         self._last_tick = NEVER
-        self._n_published = 0
+        self.n_published = 0
         self._unsynced: dict[int, Publication] = {}
         self._delayed: list[Publication] = []
 
@@ -35,7 +35,7 @@ class Origin:
 
     def recover(self, number: int, ts: int, row: dict[str, Any], retracted: int | None = None) -> None:
         """A publication that is on the disk."""
-        self._n_published = max(self._n_published, number)
+        self.n_published = max(self.n_published, number)
         self.own[number] = self._publication(number, row | {"ts": ts})._replace(retracted=retracted)
 
     def recover_retraction(self, number: int, ts: int) -> None:
@@ -47,22 +47,22 @@ class Origin:
         """What may still matter, as plain values; what is not durable yet is on the disk before the checkpoint."""
         kept = self.own | self._unsynced
         own = [(number, each.ts, each.row, each.retracted) for number, each in sorted(kept.items())]
-        return {"n": self._n_published, "own": own}
+        return {"n": self.n_published, "own": own}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take on what was saved."""
         for each in state["own"]:
             self.recover(*each)
-        self._n_published = state["n"]
+        self.n_published = state["n"]
 
     def offer(self, event: Offered) -> None:
         """A client publishes a row."""
         try:
-            publication = self._publication(self._n_published + 1, event.row | {"ts": self._next_time})
+            publication = self._publication(self.n_published + 1, event.row | {"ts": self._next_time})
         except ValueError as error:
             self._broker.tell(Refused(str(error)))
             return
-        self._n_published += 1
+        self.n_published += 1
         self._unsynced[publication.number] = publication
         self.publish(publication, event.row)
 
@@ -108,6 +108,24 @@ class Origin:
         else:
             self._broker.strategy.published(publication)
         self.note_until()
+
+    @property
+    def n_kept(self) -> int:
+        """How many publications are kept, or about to be durable."""
+        return len(self.own) + len(self._unsynced)
+
+    def keeps(self, number: int) -> bool:
+        """Whether a publication is kept, or about to be durable."""
+        return number in self.own or number in self._unsynced
+
+    def numbers_by_id(self) -> dict[Id, int]:
+        """The numbers of those by their ids, the last one where there are several."""
+        return {each.spoken.id: number for number, each in (self.own | self._unsynced).items()}
+
+    @property
+    def n_delayed(self) -> int:
+        """How many publications are durable here and wait for credit."""
+        return len(self._delayed)
 
     def pass_on_delayed(self) -> int:
         """What has waited for credit goes its way, as far as there is some; answers how many publications that is."""
