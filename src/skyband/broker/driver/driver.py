@@ -76,7 +76,7 @@ class Driver:
         self._loop = asyncio.get_running_loop()
         self._committer = Committer(journal, self._time_may_go_to, self._now_durable)
         self._thread = ThreadPoolExecutor(1, "skyband-core")
-        self._core: BrokerCore
+        self.core: BrokerCore
         self._generation = 0
         self._tasks: deque[Task] = deque()
         self._work, self._room = asyncio.Event(), asyncio.Event()
@@ -196,17 +196,17 @@ class Driver:
     @property
     def is_held_up(self) -> bool:
         """Whether clients have to wait for peers."""
-        n_delayed = self._core.broker.origin.n_delayed
+        n_delayed = self.core.broker.origin.n_delayed
         return n_delayed >= self.chart.limits.pending or (self.links is not None and self.links.is_slow)
 
     def _new_core(self) -> None:
-        self._core = BrokerCore(self.chart, self.place.number, self.clock)
+        self.core = BrokerCore(self.chart, self.place.number, self.clock)
 
     async def _begin_life(self) -> int:
         """Start the core with what is in the journal; answers with its incarnation when it is live."""
         records = self.journal.records()
         if not records:
-            first = await self._in_thread(lambda: beginning(self._core.broker, self.clock.now()))
+            first = await self._in_thread(lambda: beginning(self.core.broker, self.clock.now()))
             self._committer.put(Written(first))
             records = (first,)
         self._put(Step(Started(records)))
@@ -240,7 +240,7 @@ class Driver:
 
     async def _pump_once(self) -> None:
         tasks = [self._tasks.popleft() for _ in range(min(AT_ONCE, len(self._tasks)))]
-        outcomes = await self._in_thread(lambda: self._core.do(tasks))
+        outcomes = await self._in_thread(lambda: self.core.do(tasks))
         for outcome in outcomes:
             self._carry_out(outcome)
         self._tasks.extendleft(reversed(tasks[len(outcomes) :]))
@@ -249,7 +249,7 @@ class Driver:
         last = outcomes[-1]
         if last.error is not None and not isinstance(last.error, BadFrame):
             await self._recover(last)
-        self.ring.keep_from(self._core.broker.home.first_kept)
+        self.ring.keep_from(self.core.broker.home.first_kept)
 
     def _carry_out(self, outcome: Outcome) -> None:
         task = outcome.task

@@ -53,7 +53,7 @@ class TcpLinks(Links):
         self._known_lives: dict[tuple[int, str], int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._strangers = asyncio.Semaphore(MOST_STRANGERS)
-        self._said: dict[str, str] = {}
+        self.said: dict[str, str] = {}
         tls = chart.files_of(name).tls
         self._as_server = None if tls is None else peer_context(tls, True)
         self._as_client = None if tls is None else peer_context(tls, False)
@@ -229,7 +229,7 @@ class TcpLinks(Links):
         self._connections[peer] = connection
         counts.is_connected, counts.since, counts.n_connected = True, time.time(), counts.n_connected + 1
         counts.last_trouble = ""
-        self._said.pop(self._chart.places[peer].name, None)
+        self.said.pop(self._chart.places[peer].name, None)
         self._listener.connected(peer)
         why = "This broker stops."
         try:
@@ -246,11 +246,11 @@ class TcpLinks(Links):
 
     def _tell(self, who: str, why: str) -> None:
         """Log what is wrong with somebody, once until it changes."""
-        if self._said.get(who) != why:
-            self._said[who] = why
+        if self.said.get(who) != why:
+            self.said[who] = why
             logger.warning("%s: no link with %s: %s", self._place.name, who, why)
-            if len(self._said) > 2 * len(self._peers) + MOST_STRANGERS:
-                self._said.pop(next(iter(self._said)))
+            if len(self.said) > 2 * len(self._peers) + MOST_STRANGERS:
+                self.said.pop(next(iter(self.said)))
 
 
 class _Once:
