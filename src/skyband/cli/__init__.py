@@ -22,6 +22,7 @@ __all__ = ["main"]
         "pipeline": "skyband.cli.pipeline",
         "serve": "skyband.cli.serve",
         "overlay": "skyband.cli.overlay",
+        "broker": "skyband.cli.broker",
         "engines": "skyband.cli.engines",
         "bench": "skyband.cli.bench",
         "warm": "skyband.cli.warm",

@@ -188,7 +188,7 @@ class Broker:
 
     def _receive(self, event: Received) -> None:
         self.sessions.receive(event.envelope)
-        if self.origin.has_delayed and self.origin.pass_on_delayed():
+        if self.origin.n_delayed and self.origin.pass_on_delayed():
             self.sessions.n_news += 1
 
     def _take_frame(self, source: int, lane: int, frame: Frame) -> None:

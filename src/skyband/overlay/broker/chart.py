@@ -18,12 +18,15 @@ _DRAWS = 1000
 
 
 class Chart:
-    """Brokers with the numbers 0 to `n_brokers` - 1, and links between them, which leave none apart."""
+    """Brokers with the numbers 0 to `n_brokers` - 1, and links between them, which leave none apart.
 
-    def __init__(self, n_brokers: int, links: Iterable[tuple[int, int]]) -> None:
+    `agreed` is whatever else brokers have to agree on; charts that differ in it have different versions.
+    """
+
+    def __init__(self, n_brokers: int, links: Iterable[tuple[int, int]], agreed: str = "") -> None:
         if n_brokers < 1:
             raise ValueError(f"A chart needs at least one broker, not {n_brokers}.")
-        self.n_brokers = n_brokers
+        self.n_brokers, self.agreed = n_brokers, agreed
         self.links: Links = tuple(sorted({(min(link), max(link)) for link in links}))
         if any(a == b or not 0 <= a < n_brokers or not 0 <= b < n_brokers for a, b in self.links):
             raise ValueError(f"Links join two different brokers, numbered from 0 to {n_brokers - 1}.")
@@ -33,7 +36,7 @@ class Chart:
     @cached_property
     def version(self) -> int:
         """A number that two different charts hardly share."""
-        return zlib.crc32(repr((self.n_brokers, self.links)).encode())
+        return zlib.crc32(repr((self.n_brokers, self.links)).encode() + self.agreed.encode())
 
     @cached_property
     def mean_degree(self) -> float:

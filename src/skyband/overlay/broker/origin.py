@@ -24,7 +24,7 @@ class Origin:
         self.own: dict[int, Publication] = {}
         self.until = NEVER
         self._last_tick = NEVER
-        self._n_published = 0
+        self.n_published = 0
         self._unsynced: dict[int, Publication] = {}
         self._delayed: list[Publication] = []
         # By id the latest publication that has it.
@@ -37,7 +37,7 @@ class Origin:
 
     def recover(self, number: int, ts: int, row: dict[str, Any], retracted: int | None = None) -> None:
         """A publication that is on the disk."""
-        self._n_published = max(self._n_published, number)
+        self.n_published = max(self.n_published, number)
         self.own[number] = publication = self._publication(number, row | {"ts": ts})._replace(retracted=retracted)
         self._numbers[publication.spoken.id] = number
 
@@ -50,25 +50,25 @@ class Origin:
         """What may still matter, as plain values; what is not durable yet is on the disk before the checkpoint."""
         kept = self.own | self._unsynced
         own = [(number, each.ts, each.row, each.retracted) for number, each in sorted(kept.items())]
-        return {"n": self._n_published, "own": own}
+        return {"n": self.n_published, "own": own}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take on what was saved."""
         for each in state["own"]:
             self.recover(*each)
-        self._n_published = state["n"]
+        self.n_published = state["n"]
 
     def offer(self, event: Offered) -> None:
         """A client publishes a row."""
         try:
-            publication = self._publication(self._n_published + 1, event.row | {"ts": self._next_time})
+            publication = self._publication(self.n_published + 1, event.row | {"ts": self._next_time})
             self._check_id(publication)
             spoken = publication.spoken
             self._broker.strategy.check_dims(f"The publication {spoken.id!r}", len(spoken.place))
         except ValueError as error:
             self._broker.tell(Refused(str(error)))
             return
-        self._n_published += 1
+        self.n_published += 1
         self._unsynced[publication.number] = publication
         self._numbers[publication.spoken.id] = publication.number
         self.publish(publication, event.row)
@@ -129,9 +129,9 @@ class Origin:
         self.note_until()
 
     @property
-    def has_delayed(self) -> bool:
-        """Whether something waits for credit."""
-        return bool(self._delayed)
+    def n_delayed(self) -> int:
+        """How many publications are durable here and wait for credit."""
+        return len(self._delayed)
 
     def pass_on_delayed(self) -> int:
         """What has waited for credit goes its way, as far as there is some; answers how many publications that is."""

@@ -130,6 +130,11 @@ class ProxyTree:
         self.got: dict[int, dict[Id, Proxy]] = {source: {} for source in (*neighbours, number)}
         self._tell = tell
 
+    @property
+    def n_covered(self) -> int:
+        """How many proxies are not passed on over a link because others stand for them, over all links."""
+        return sum(len(link.members) - len(link.told) for link in self.links.values())
+
     def put(self, proxy: Proxy, source: int, now: int) -> None:
         """A proxy has come, or a new version of it; an older one than is known says nothing new."""
         known = self.got[source].get(proxy.asked.id)

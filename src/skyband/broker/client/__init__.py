@@ -1,0 +1,1 @@
+"""The client of a broker, for programs with a loop and without one."""

@@ -1,0 +1,1 @@
+"""What people and machines watch a broker by: its health, and figures for Prometheus."""
