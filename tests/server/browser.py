@@ -17,8 +17,14 @@ import pytest
 from websockets.sync.client import ClientConnection, connect
 
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-         "--remote-debugging-port=0", "--no-first-run", "--disable-background-networking")  # fmt: skip
+         "--remote-debugging-port=0", "--no-first-run", "--disable-background-networking", "--disable-quic",
+         "--disable-component-update", "--disable-sync")  # fmt: skip
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+CODES: dict[str, dict[str, Any]] = {
+    "Tab": {"code": "Tab", "windowsVirtualKeyCode": 9},
+    "Enter": {"code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"},
+    "ArrowLeft": {"code": "ArrowLeft", "windowsVirtualKeyCode": 37},
+}
 # What a person or a program finds by its name alone has to have one.
 NAMED = ("button", "link", "textbox", "combobox", "checkbox", "image", "dialog")
 FAINT_TEXT = """(() => {
@@ -90,22 +96,48 @@ class Page:
     def until(self, code: str, seconds: float = 60) -> Any:
         """Wait until an expression is true of the page, and return it."""
         deadline = time.monotonic() + seconds
+        # An element is as good as true, and cannot be returned.
+        told = f"(async () => {{ const it = await ({code}); return it instanceof Node ? true : it; }})()"
         while time.monotonic() < deadline:
             with contextlib.suppress(RuntimeError):  # while a page is being loaded there is nothing to ask
-                if value := self.run(code):
+                if value := self.run(told):
                     return value
             time.sleep(0.1)
         raise AssertionError(f"It never was true: {code}\n{self.text()[:1500]}\n{self.complaints}")
 
-    def open(self, address: str, width: int = 1280, height: int = 800, theme: str = "dark") -> None:
-        """Go to an address, in a window of this size."""
+    def open(self, address: str, width: int = 1280, height: int = 800, theme: str = "dark", calm: bool = False) -> None:
+        """Go to an address, in a window of this size; a calm one asks for as little motion as possible."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self.command("Emulation.setDeviceMetricsOverride", **size)
-        features = [{"name": "prefers-color-scheme", "value": theme}]
-        self.command("Emulation.setEmulatedMedia", features=features)
+        motion = "reduce" if calm else "no-preference"
+        wishes = {"prefers-color-scheme": theme, "prefers-reduced-motion": motion}
+        self.command("Emulation.setEmulatedMedia", features=[{"name": k, "value": v} for k, v in wishes.items()])
         # The same page with another hash would not be loaded anew.
         self.command("Page.navigate", url="about:blank")
         self.command("Page.navigate", url=address)
+
+    def count(self, selector: str) -> int:
+        """How many elements there are."""
+        return int(self.run(f"document.querySelectorAll({json.dumps(selector)}).length"))
+
+    def choose(self, selector: str, value: str) -> None:
+        """Choose in a list, or write into a field."""
+        self.run(f"""(() => {{
+          const it = document.querySelector({json.dumps(selector)});
+          it.value = {json.dumps(value)};
+          for (const kind of ["input", "change"]) it.dispatchEvent(new Event(kind, {{ bubbles: true }}));
+        }})()""")
+
+    def press(self, key: str, shift: bool = False) -> None:
+        """Press a key."""
+        of = {"key": key, "modifiers": 8 if shift else 0, "text": key if len(key) == 1 else ""} | CODES.get(key, {})
+        self.command("Input.dispatchKeyEvent", type="keyDown", **of)
+        self.command("Input.dispatchKeyEvent", type="keyUp", **of)
+
+    def held_bytes(self) -> int:
+        """How much memory the page's objects take, once nothing is left to be collected."""
+        self.command("HeapProfiler.collectGarbage")
+        return int(self.command("Runtime.getHeapUsage")["usedSize"])
 
     def text(self) -> str:
         """What can be read on the page."""

@@ -3,14 +3,55 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from skyband.demo.hosted import keep_publishing
 from skyband.server import Running, make_server_config
+from tests.server.browser import Page, find_chromium, open_browser
 from tests.server.calling import WINDOW, Reply, call
 
 Start = Callable[..., Running]
+
+
+class Shown(NamedTuple):
+    """A browser, and the server whose console it shows."""
+
+    page: Page
+    address: str
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Page]:
+    """A real Chromium with one page, for all tests of a process."""
+    find_chromium()
+    with open_browser() as page:
+        yield page
+
+
+@pytest.fixture
+def page(chromium: Page) -> Page:
+    """The page of the browser; nothing that was there before is held against a test."""
+    chromium.command("Page.navigate", url="about:blank")
+    chromium.until("location.href === 'about:blank'")
+    chromium.complaints.clear()
+    chromium.asked.clear()
+    return chromium
+
+
+@pytest.fixture(scope="session")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server on which the demo is played: a city, and a small stream for each other family."""
+    config = make_server_config({"port": 0, "data": str(tmp_path_factory.mktemp("city"))})
+    with Running(config, beside=keep_publishing) as server:
+        yield server.address
+
+
+@pytest.fixture
+def shown(page: Page, city: str) -> Shown:
+    """The console of the demo."""
+    return Shown(page, city)
 
 
 @pytest.fixture

@@ -71,6 +71,7 @@ ROUTES = {
     "POST /v1/session": "read",
     "DELETE /v1/session": "read",
     "GET /v1/console/feed": "read",
+    "GET /v1/console/streams/{stream}/covering": "read",
     "GET /v1/console/streams/{stream}/publications": "read",
 }
 SENT: dict[str, Any] = {

@@ -68,7 +68,7 @@ def test_the_feed_tells_tops_rows_and_vitals(server: Running, ask: Ask) -> None:
     publish(ask, 1)
     ask("POST", "/v1/streams/s/subscriptions", [ANN])
     with Reader(server.address, FEED) as reader:
-        seen = {event.kind: event.data for event in (reader.next() for _ in range(4))}
+        seen = {event.kind: event.data for event in (reader.next() for _ in range(5))}
         assert [entry["publication"] for entry in seen["snapshot"]["tops"][0]["top"]] == [1]
         assert seen["published"]["rows"] == [{"id": 1, "ts": 1, "point": [1.0], "text": "number 1"}]
         assert seen["vitals"]["streams"][0]["published"] == 1
@@ -99,7 +99,7 @@ def test_one_who_sees_some_subscriptions_is_not_shown_what_is_published(server: 
     publish(ask, 1)
     made = ask("POST", "/v1/tokens", {"scopes": ["read"], "prefix": "ann"}).body["token"]
     with Reader(server.address, "/v1/console/feed?stream=s", token=made) as reader:
-        kinds = [reader.next().kind for _ in range(3)]
+        kinds = [reader.next().kind for _ in range(4)]
     assert "published" not in kinds
     rows = call(server.address, "GET", "/v1/console/streams/s/publications?id=1", token=made)
     other = call(server.address, "GET", "/v1/console/feed?stream=s&subscription=bob", token=made)

@@ -1,21 +1,17 @@
-"""The screens of the console in a real Chromium, on a city that is being published to."""
+"""The screens of the console in a real Chromium, on streams of every family that are being published to."""
 
-import json
-import os
 import re
-import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Callable
 
 import pytest
 
-from skyband.demo.hosted import keep_publishing
-from skyband.server import Running, make_server_config
-from tests.server.browser import Page, find_chromium, open_browser
+from skyband.server import Running
+from tests.server.axe import faults
+from tests.server.browser import Page
 from tests.server.calling import WINDOW, call
+from tests.server.conftest import Shown
 
 # What is to be read on each screen once it shows what it is for.
 SHOWN = {
@@ -24,57 +20,81 @@ SHOWN = {
     "map": "/[1-9]/.test(document.querySelector('.map-count')?.textContent)",
     "explain": "/is in the top|is not in the top/.test(document.querySelector('.verdict')?.textContent)",
     "editor": "document.querySelectorAll('.editor .top .entry').length",
+    "covering": "/are not boxes/.test(document.body.innerText)",
     "engine": "/publications/.test(document.querySelector('.panel table')?.textContent)",
     "webhooks": "/no webhook yet/.test(document.body.innerText)",
     "tokens": "/no token yet/.test(document.body.innerText)",
-    "pipeline": "/runs no pipeline/.test(document.body.innerText)",
-    "overlay": "/no overlay/.test(document.body.innerText)",
+    "pipeline": "/knows of no pipeline/.test(document.body.innerText)",
+    "overlay": "/knows of no overlay/.test(document.body.innerText)",
 }
+# Screens that are drawn otherwise for other streams.
+COUNTED = "/[1-9]/.test(document.querySelector('.map-count')?.textContent)"
+OTHERWISE = {
+    "map?stream=stocks": "/is among the lowest/.test(document.querySelectorAll('.map-count')[1]?.textContent)",
+    "map?stream=adverts": "document.querySelector('.advert .fit') && document.querySelector('.budgets li')",
+    "map?stream=sensors": f"{COUNTED} && document.querySelectorAll('.map-axes select').length === 2",
+    "covering?stream=stocks": "document.querySelector('.forest .member .n') && document.querySelector('.box')",
+    "tops?stream=adverts": "document.querySelector('.panel tbody tr')",
+}
+# Of four looks that a screen has, two are seen every day, and all in the soak.
+LOOKS = {
+    "wide and dark": (1280, 800, "dark"),
+    "wide and light": (1280, 800, "light"),
+    "narrow and light": (390, 844, "light"),
+    "narrow and dark": (390, 844, "dark"),
+}
+VIEWS = SHOWN | OTHERWISE
+FOCUSED = """(({ activeElement: it }) =>
+  [it.className || it.tagName, getComputedStyle(it).outlineStyle, it.textContent])(document)"""
 LIVE = "document.documentElement.dataset.fresh === 'live'"
-STALE = "document.documentElement.dataset.fresh === 'stale'"
+EMPTY = {
+    "overview": "There is no stream yet",
+    "tops": "There is no stream yet",
+    "map": "There is no stream yet",
+    "explain": "Choose a publication",
+    "editor": "There is no stream yet",
+    "covering": "There is no stream yet",
+    "engine": "There is no stream yet",
+    "webhooks": "There is no webhook yet",
+    "tokens": "There is no token yet",
+    "pipeline": "This server knows of no pipeline",
+    "overlay": "This server knows of no overlay",
+}
 
 pytestmark = pytest.mark.jit_only
 
 
-class Shown(NamedTuple):
-    """A browser, and the server whose console it shows."""
-
-    page: Page
-    address: str
-
-
-@pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
-    find_chromium()
-    config = make_server_config({"port": 0, "data": str(tmp_path_factory.mktemp("city"))})
-    with Running(config, beside=keep_publishing) as server, open_browser() as page:
-        page.open(server.address)
-        page.until("!!document.querySelector('.choice select')", 120)
-        yield Shown(page, server.address)
-
-
-@pytest.mark.parametrize("screen", SHOWN)
-def test_every_screen_shows_what_it_is_for(shown: Shown, screen: str) -> None:
+@pytest.mark.few(2 * len(VIEWS))
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_screen_shows_what_it_is_for(shown: Shown, view: str, look: str) -> None:
     page, address = shown
-    page.complaints.clear()
-    page.asked.clear()
-    for width, height, theme in ((1280, 800, "dark"), (390, 844, "light")):
-        page.open(f"{address}/#/{screen}", width, height, theme)
-        page.until(f"{LIVE} && ({SHOWN[screen]})")
-        assert page.run("document.querySelectorAll('h1').length") == 1
-        assert page.run("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the window"
-        assert page.nameless() == []
-        assert page.faint() == []
+    page.open(f"{address}/#/{view}", *LOOKS[look])
+    page.until(f"{LIVE} && ({VIEWS[view]})", 240)
+    assert page.run("document.querySelectorAll('h1').length") == 1
+    assert page.run("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the window"
+    assert page.nameless() == []
+    assert page.faint() == []
+    assert faults(page) == []
     assert page.complaints == []
     assert [url for url in page.asked if not url.startswith((address, "about:", "data:"))] == []
 
 
+def test_accessibility_is_really_looked_at(shown: Shown) -> None:
+    page, address = shown
+    page.open(f"{address}/#/overview")
+    page.until(SHOWN["overview"])
+    page.run("for (const name of ['aria-label', 'title']) document.querySelector('.bar .icon').removeAttribute(name)")
+    page.run("document.querySelector('.bar .icon').textContent = ''")
+    assert [fault.partition(":")[0] for fault in faults(page)] == ["button-name"]
+
+
 def test_one_connection_carries_everything(shown: Shown) -> None:
     page, address = shown
-    page.open(f"{address}/#/tops")
+    page.open(f"{address}/#/tops?stream=city")
     page.until(SHOWN["tops"])
     page.asked.clear()
-    for screen in ("map", "engine", "overview", "tops"):
+    for screen in ("map", "engine", "pipeline", "overlay", "overview", "tops"):
         page.run(f"location.hash = location.hash.replace(/#.[a-z]+/, '#/{screen}')")
         page.until(SHOWN[screen])
     assert [url for url in page.asked if "/feed" in url or "/events" in url] == []
@@ -94,50 +114,98 @@ def test_tops_are_those_of_the_server(shown: Shown) -> None:
 
 def test_a_pause_holds_the_tops_and_counts_what_comes(shown: Shown) -> None:
     page, address = shown
-    page.open(f"{address}/#/tops")
+    page.open(f"{address}/#/tops?stream=city")
     page.until(SHOWN["tops"])
-    press(page, "p")
+    page.press("p")
     page.until("/Paused at/.test(document.body.innerText)")
     page.until("/[1-9]\\d* changes since/.test(document.body.innerText)")
-    press(page, "p")
+    page.press("p")
     page.until("!/Paused at/.test(document.body.innerText)")
+
+
+def test_what_has_changed_is_told_again(shown: Shown) -> None:
+    page, address = shown
+    page.open(f"{address}/#/tops?stream=city")
+    page.until("document.querySelector('.history')", 120)
+    page.run("document.querySelector('.history').open = true")
+    page.until("/entered|left|moved/.test(document.querySelector('.history tbody').innerText)")
 
 
 def test_keys_lead_to_every_screen(shown: Shown) -> None:
     page, address = shown
-    page.open(f"{address}/#/overview")
+    page.open(f"{address}/#/overview?stream=city")
     page.until(SHOWN["overview"])
-    press(page, "?")
-    keys = page.until("[...document.querySelectorAll('.help dt')].slice(0, 10).map((it) => it.innerText.at(-1))")
-    press(page, "Escape")
+    page.press("?")
+    keys = page.until(
+        f"[...document.querySelectorAll('.help dt')].slice(0, {len(SHOWN)}).map((it) => it.innerText.at(-1))"
+    )
+    page.press("Escape")
     page.until("!document.querySelector('dialog')")
     for key, screen in zip(keys, SHOWN, strict=True):
-        press(page, "g")
-        press(page, key)
+        page.press("g")
+        page.press(key)
         page.until(f"location.hash.startsWith('#/{screen}')")
 
 
-def test_a_view_is_copied_as_a_request_that_works(shown: Shown) -> None:
+def test_the_keyboard_reaches_everything(shown: Shown) -> None:
     page, address = shown
-    page.open(f"{address}/#/engine")
-    page.until(SHOWN["engine"])
-    page.run("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
+    page.open(f"{address}/#/map?stream=city")
+    page.until(SHOWN["map"])
+    found = []
+    for _ in range(80):
+        page.press("Tab")
+        seen = page.run(FOCUSED)
+        if seen in found:
+            break
+        found.append(seen)
+    words = " ".join(f"{name} {text}" for name, _, text in found)
+    for part in ("skip", "Overlay", "CANVAS", "Copy as curl", "+"):
+        assert part in words
+    assert {outline for _, outline, _ in found} == {"solid"}, "what has the focus is not seen"
+    page.run("document.querySelector('canvas').focus()")
+    page.press("+")
+    page.press("ArrowLeft")
+    page.press("0")
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != "covering"])
+def test_every_view_is_copied_as_curl_and_python(shown: Shown, view: str) -> None:
+    page, address = shown
+    page.open(f"{address}/#/{view}")
+    page.until(f"{LIVE} && ({VIEWS[view]})", 240)
+    page.run(
+        "navigator.clipboard.writeText = (text) => { (window.copied ??= []).push(text); return Promise.resolve(); }"
+    )
     for kind in ("curl", "python"):
         page.run(f"document.querySelector('[data-copy={kind}]').click()")
-        page.until(f"document.querySelector('[data-copy={kind}]').textContent === 'Copied'")
-        text = page.run("window.copied")
-        if kind == "curl":
-            found = re.search(r"'(http\S+)'", text)
-            assert found is not None
-            assert call(address, "GET", found[1].removeprefix(address)).body["name"] == "city"
-        else:
-            done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-            assert "'name': 'city'" in done.stdout
+    curl, python = page.until("window.copied?.length === 2 && window.copied")
+    assert f"{address}/v1/" in curl
+    assert f'"{address}/v1/' in python
+    compile(python, "copied", "exec")
+
+
+def test_what_is_copied_works(shown: Shown) -> None:
+    page, address = shown
+    page.open(f"{address}/#/engine?stream=city")
+    page.until(SHOWN["engine"])
+    page.run("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
+    page.press("c")
+    found = re.search(r"'(http\S+)'", page.until("window.copied"))
+    assert found is not None
+    assert call(address, "GET", found[1].removeprefix(address)).body["name"] == "city"
+    page.run("document.querySelector('[data-copy=python]').click()")
+    done = subprocess.run(
+        [sys.executable, "-c", page.until("/import/.test(window.copied) && window.copied")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "'name': 'city'" in done.stdout
 
 
 def test_a_subscription_is_written_previewed_and_registered(shown: Shown) -> None:
     page, address = shown
-    page.open(f"{address}/#/editor")
+    page.open(f"{address}/#/editor?stream=city")
     page.until(SHOWN["editor"])
     page.run("""(() => {
       const area = document.querySelector("textarea");
@@ -150,88 +218,39 @@ def test_a_subscription_is_written_previewed_and_registered(shown: Shown) -> Non
     assert call(address, "GET", "/v1/streams/city/subscriptions/written").body["k"] == 2
 
 
-def test_a_server_that_was_killed_is_seen_to_be_gone_and_resumed(tmp_path: Path) -> None:
-    find_chromium()
-    port = free_port()
-    config = tmp_path / "serve.yaml"
-    config.write_text(json.dumps({"port": port, "data": "data", "streams": {"s": WINDOW}}))
-    address = f"http://127.0.0.1:{port}"
-    process = begin(config)
-    try:
-        call(
-            address, "POST", "/v1/streams/s/subscriptions", [{"id": "ann", "k": 9, "score": "euclidean", "point": [0]}]
-        )
-        publish(address, 1)
-        with open_browser() as page:
-            page.open(f"{address}/#/tops?stream=s&show=ann")
-            page.until(f"{LIVE} && {ids('1')}")
-            kill(process)
-            page.until(f"{STALE} && /What you see is from/.test(document.body.innerText)")
-            assert page.run("Number(getComputedStyle(document.querySelector('.view')).opacity)") < 1
-            page.asked.clear()
-            process = begin(config)
-            publish(address, 2)
-            publish(address, 3)
-            page.until(f"{LIVE} && {ids('1,2,3')}")
-            assert any("last_event_id=" in url for url in page.asked)
-            assert [text for text in page.complaints if not text.startswith("network:")] == []
-    finally:
-        kill(process)
+def test_an_empty_server_says_what_to_do_next(page: Page, start: Callable[..., Running]) -> None:
+    server = start()
+    for screen, title in EMPTY.items():
+        page.open(f"{server.address}/#/{screen}", 390, 844)
+        page.until(f"{LIVE} && document.querySelector('.empty h2')?.innerText === '{title}'")
+        assert page.run("document.querySelector('.empty p').innerText.length") > 40
+    assert page.complaints == []
 
 
-def test_a_token_lets_a_browser_in(tmp_path: Path) -> None:
-    find_chromium()
-    config = make_server_config({"port": 0, "data": str(tmp_path), "streams": {"s": WINDOW}})
-    with Running(config) as server, open_browser() as page:
-        made = call(server.address, "POST", "/v1/tokens", {"title": "ann", "scopes": ["read", "admin"]}).body
-        page.open(f"{server.address}/#/tokens")
-        page.until("!!document.querySelector('#token')")
-        assert page.nameless() == []
-        page.run(f"""(() => {{
-          const box = document.querySelector("#token");
-          box.value = "{made["token"]}";
-          box.dispatchEvent(new Event("input", {{ bubbles: true }}));
-        }})()""")
-        page.run("new Promise((done) => setTimeout(() => done(document.querySelector('.login button').click()), 100))")
-        page.until("/yours/.test(document.querySelector('tbody')?.textContent)")
-        assert page.run("document.cookie") == ""
-        assert made["token"] not in page.run("JSON.stringify(localStorage) + location.href + document.body.innerHTML")
-        call(server.address, "DELETE", f"/v1/tokens/{made['name']}", token=made["token"])
-        page.until("!!document.querySelector('#token')")
+def test_a_stream_without_subscriptions_says_what_to_do_next(page: Page, start: Callable[..., Running]) -> None:
+    streams = {"s": WINDOW, "r": {"family": "ranges", "engine": "scan"}, "a": {"family": "ranked", "engine": "scan"}}
+    server = start(streams=streams)
+    for view in ("tops?stream=s", "map?stream=a", "covering?stream=r", "tops?stream=a"):
+        page.open(f"{server.address}/#/{view}")
+        page.until(f"{LIVE} && /Nobody has subscribed yet/.test(document.querySelector('.empty h2')?.innerText)")
+    assert page.complaints == []
 
 
-def press(page: Page, key: str) -> None:
-    page.command("Input.dispatchKeyEvent", type="keyDown", key=key, text=key if len(key) == 1 else "")
-    page.command("Input.dispatchKeyEvent", type="keyUp", key=key)
-
-
-def ids(wanted: str) -> str:
-    return f"[...document.querySelectorAll('.top .entry')].map((it) => it.dataset.id).sort().join() === '{wanted}'"
-
-
-def publish(address: str, id: int) -> None:
-    assert call(address, "POST", "/v1/streams/s/publications", [{"id": id, "ts": id, "point": [id]}]).status == 200
-
-
-def free_port() -> int:
-    with socket.socket() as place:
-        place.bind(("127.0.0.1", 0))
-        return int(place.getsockname()[1])
-
-
-def begin(config: Path) -> subprocess.Popen[str]:
-    """A server in a process of its own, which answers."""
-    command = [sys.executable, "-m", "skyband", "serve", str(config), "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
-    assert process.stdout is not None
-    while line := process.stdout.readline():
-        if "address" in line:
-            return process
-    raise AssertionError("The server did not begin.")
-
-
-def kill(process: subprocess.Popen[str]) -> None:
-    process.kill()
-    process.wait()
-    assert process.stdout is not None
-    process.stdout.close()
+def test_a_token_lets_a_browser_in(page: Page, start: Callable[..., Running]) -> None:
+    server = start(streams={"s": WINDOW})
+    made = call(server.address, "POST", "/v1/tokens", {"title": "ann", "scopes": ["read", "admin"]}).body
+    page.open(f"{server.address}/#/tokens")
+    page.until("!!document.querySelector('#token')")
+    assert page.nameless() == []
+    assert faults(page) == []
+    page.run(f"""(() => {{
+      const box = document.querySelector("#token");
+      box.value = "{made["token"]}";
+      box.dispatchEvent(new Event("input", {{ bubbles: true }}));
+    }})()""")
+    page.run("new Promise((done) => setTimeout(() => done(document.querySelector('.login button').click()), 100))")
+    page.until("/yours/.test(document.querySelector('tbody')?.textContent)")
+    assert page.run("document.cookie") == ""
+    assert made["token"] not in page.run("JSON.stringify(localStorage) + location.href + document.body.innerHTML")
+    call(server.address, "DELETE", f"/v1/tokens/{made['name']}", token=made["token"])
+    page.until("!!document.querySelector('#token')")

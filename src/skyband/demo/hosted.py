@@ -1,6 +1,7 @@
 """The city on a server: its subscribers are registered, and its messages are published as the clock goes.
 
 The day of the demo is played over and over, at the time of the clock and as many messages per second as are asked for.
+Beside it there is a small stream for each of the other families.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from typing import Any
 
 from skyband.demo.city import HEIGHT, WIDTH
 from skyband.demo.scene import Scene, make_scene
+from skyband.demo.small_stream import SmallStream, small_streams
 from skyband.demo.subscriber import ROLES
 from skyband.server.access.token import Caller
 from skyband.server.service import Service
@@ -21,6 +23,7 @@ STREAM = "city"
 WINDOW = "10m"
 PEOPLE, MESSAGES = 400, 30_000
 BATCHES_PER_SECOND = 5
+TOP_UP_SECONDS = 30
 COLUMNS = ("x", "y", "terms", "weights", "text")
 
 
@@ -30,21 +33,47 @@ def hosted_stream() -> StreamSpec:
 
 
 async def keep_publishing(service: Service, per_second: int = 20, seed: int = 7) -> None:
-    """Open the stream if it is not there, let the city subscribe, and publish until this is cancelled."""
+    """Open the streams that are not there, let people subscribe, and publish until this is cancelled."""
     scene = await asyncio.to_thread(make_scene, seed, PEOPLE, MESSAGES)
+    city = SmallStream(STREAM, hosted_stream(), people(scene), messages(scene), per_second)
+    async with asyncio.TaskGroup() as tasks:
+        # One after the other, the city first: an engine of a family may have to be compiled.
+        for stream in (city, *small_streams(seed)):
+            await _open(service, stream)
+            tasks.create_task(_publish(service, stream))
+            if any("budget" in row for row in stream.subscriptions):
+                tasks.create_task(_top_up(service, stream))
+
+
+async def _open(service: Service, stream: SmallStream) -> None:
     caller = Caller()
-    if STREAM not in [stream.name for stream in service.streams.of(caller.tenant)]:
-        await service.open_stream(caller, STREAM, await asyncio.to_thread(StreamSpec.of, hosted_stream().plain()))
-    if not len(service.streams.get(caller.tenant, STREAM).registry):
-        await service.verb(caller, "subscribe", STREAM, body=rows_body(people(scene)))
-    said = messages(scene)
-    share = max(1, round(per_second / BATCHES_PER_SECOND))
+    if stream.name not in [its.name for its in service.streams.of(caller.tenant)]:
+        await service.open_stream(caller, stream.name, await asyncio.to_thread(StreamSpec.of, stream.spec.plain()))
+    if not len(service.streams.get(caller.tenant, stream.name).registry):
+        await service.verb(caller, "subscribe", stream.name, body=rows_body(stream.subscriptions))
+
+
+async def _publish(service: Service, stream: SmallStream) -> None:
+    share = max(1, round(stream.per_second / BATCHES_PER_SECOND))
     due = time.monotonic()
     while True:
-        rows = stamped(list(itertools.islice(said, share)), time.time_ns() // 1000)
-        await service.verb(caller, "publish", STREAM, body=rows_body(rows))
-        due = max(due + share / per_second, time.monotonic() - 1.0)
+        rows = stamped(list(itertools.islice(stream.publications, share)), time.time_ns() // 1000)
+        await service.verb(Caller(), "publish", stream.name, body=rows_body(rows))
+        due = max(due + share / stream.per_second, time.monotonic() - 1.0)
         await asyncio.sleep(max(0.0, due - time.monotonic()))
+
+
+async def _top_up(service: Service, stream: SmallStream) -> None:
+    """Give those that have spent their budget a new one after a while, so that there is always something to see."""
+    its = service.streams.get(Caller().tenant, stream.name)
+    while True:
+        await asyncio.sleep(TOP_UP_SECONDS)
+        left = await service.worker.ask(lambda _: its.engine.budgets().to_pylist())
+        spent = {row["id"] for row in left if row["budget"] == 0}
+        for row in stream.subscriptions:
+            if row["id"] in spent:
+                await service.verb(Caller(), "put", stream.name, body=rows_body([row | {"budget": row["budget"] + 1}]))
+                row["budget"] += 1
 
 
 def people(scene: Scene) -> list[dict[str, Any]]:

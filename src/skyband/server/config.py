@@ -54,7 +54,8 @@ class ServerConfig(NamedTuple):
     so many verbs. A reader that takes nothing for `stall` seconds is cut off, and where nothing happens a sign of life
     is sent every `beat` seconds. What is due by the clock of the server is done every `tick` seconds. With
     `private_webhooks`, messages may be sent to addresses that are not public, and without TLS. `traces` is where spans
-    are sent, the address of a collector or `environment`.
+    are sent, the address of a collector or `environment`. The console shows the `pipelines`, each by its state folder
+    or by its configuration, and the network of the `brokers`, each by the address of its metrics.
     """
 
     data: Path
@@ -74,6 +75,8 @@ class ServerConfig(NamedTuple):
     database_schema: str = "skyband"
     traces: str | None = None
     logs: LogStyle = "text"
+    pipelines: Mapping[str, Path] = MappingProxyType({})
+    brokers: Mapping[str, str] = MappingProxyType({})
 
 
 def load_server_config(path: str | Path) -> ServerConfig:
@@ -113,6 +116,10 @@ def make_server_config(document: Mapping[str, Any], folder: str | Path = ".") ->
         given["limits"] = read_limits(given["limits"])
     if "origins" in given:
         given["origins"] = _origins(given["origins"])
+    if "pipelines" in given:
+        given["pipelines"] = _pipelines(given["pipelines"], folder)
+    if "brokers" in given:
+        given["brokers"] = _brokers(given["brokers"])
     for key in ("beat", "stall", "tick"):
         if key in given:
             given[key] = _seconds(key, given[key])
@@ -179,6 +186,25 @@ def _is_origin(given: Any) -> bool:
         return False
     scheme, _, host = given.partition("://")
     return scheme in ("http", "https") and bool(host) and not set(host) & set("/?#@* ")
+
+
+def _pipelines(given: Any, folder: Path) -> dict[str, Path]:
+    if not isinstance(given, Mapping):
+        raise BadServerConfig(f"pipelines is a mapping from names to state folders or configurations, not {given!r}.")
+    return {str(name): folder / _text(f"pipelines.{name}", place) for name, place in given.items()}
+
+
+def _brokers(given: Any) -> dict[str, str]:
+    if not isinstance(given, Mapping) or not all(_is_address(address) for address in given.values()):
+        raise BadServerConfig(
+            "brokers is a mapping from the names of brokers to the addresses of their metrics, such as "
+            f"{{a: 'http://127.0.0.1:9464/metrics'}}, not {given!r}."
+        )
+    return {str(name): address for name, address in given.items()}
+
+
+def _is_address(given: Any) -> bool:
+    return isinstance(given, str) and given.startswith(("http://", "https://")) and not set(given) & set("@ ")
 
 
 def _seconds(key: str, given: Any) -> float:

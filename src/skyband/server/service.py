@@ -15,6 +15,7 @@ from skyband.contract.checked import Checked
 from skyband.server.access.doorway import Doorway, QuotaReached
 from skyband.server.access.token import Caller
 from skyband.server.config import ServerConfig
+from skyband.server.console.beside import Beside
 from skyband.server.console.recent import MOST_RECALLED, RecentPublications
 from skyband.server.meter import Meters
 from skyband.server.push.hub import Hub
@@ -46,6 +47,7 @@ class Service:
         config.data.mkdir(parents=True, exist_ok=True)
         config.data.chmod(0o700)
         self.config = config
+        self.beside = Beside(config)
         self.meters = Meters()
         self.traces = open_traces(config)
         with ExitStack() as undoing:

@@ -6,8 +6,9 @@ from typing import Any
 import click
 
 from skyband.cli.output import Cell, Output, output_options
-from skyband.cli.pipeline.figure import counts_of, replication, show_replication, show_retracted
+from skyband.cli.pipeline.figure import show_replication, show_retracted
 from skyband.cli.pipeline.place import CONFIG, ending_spark, need_spark, read_config
+from skyband.status.figure import counts_of, replication
 
 
 @click.command()

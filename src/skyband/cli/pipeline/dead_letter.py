@@ -54,30 +54,17 @@ def command(output: Output, place: Path, out: Path | None) -> None:
         output.say(f"All of them are in {out}.")
 
 
-def dead_letters(state: "State", most: int | None = None) -> "pa.Table":
-    """The dead letters of committed batches, or the last of them, in order."""
+def dead_letters(state: "State") -> "pa.Table":
+    """The dead letters of committed batches, in order."""
     import pyarrow as pa
     import pyarrow.parquet
 
     from skyband.pipeline.stage.dead_letter import DEAD
+    from skyband.status.state_files import dead_files
 
-    tables: list[pa.Table] = []
-    for path in reversed(dead_files(state)):
-        tables.insert(0, pyarrow.parquet.read_table(path))
-        if most is not None and sum(map(len, tables)) >= most:
-            break
-    letters = pa.concat_tables([DEAD.empty_table(), *tables])
-    return letters if most is None else letters.slice(max(0, len(letters) - most))
-
-
-def dead_files(state: "State") -> list[Path]:
-    """The files of dead letters, in the order of their batches; those of a batch that is not committed yet left out."""
     last = state.last()
-    return [
-        path
-        for path in sorted((state.folder / "dead").glob("*.parquet"))
-        if last is not None and int(path.stem) <= last.batch
-    ]
+    files = dead_files(state.folder, None if last is None else last.batch)
+    return pa.concat_tables([DEAD.empty_table(), *map(pyarrow.parquet.read_table, files)])
 
 
 def _cut(text: str | None) -> str:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skyband.cli.output import Cell, Output
-from skyband.cli.pipeline.figure import figures_of, show_replication, show_retracted, totals_of, with_batch
+from skyband.cli.pipeline.figure import show_replication, show_retracted
 from skyband.cli.pipeline.place import CONFIG, ending_spark, need_spark, read_config
 from skyband.cli.pipeline.view import View, open_view, print_object
 from skyband.cli.request import Requests
+from skyband.status.figure import figures_of, totals_of, with_batch
 
 if TYPE_CHECKING:
     from skyband.pipeline.run import Pipeline

@@ -1,7 +1,8 @@
 """The feed of the console: everything that a screen shows, over one connection.
 
-It carries the events of a listener (`snapshot`, `ready`, `changes`, `reset`, `closing`, with their ids to resume from),
-and between them `vitals`, how the server is, each second, and `published`, what has arrived.
+It carries the events of a listener (`snapshot`, `ready`, `changes`, `reset`, `closing`, with their ids to resume
+from), and between them `vitals`, how the server is, each second, `published`, what has arrived, and `beside`, how
+pipelines and brokers are.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from urllib.parse import parse_qs
 from skyband.contract.family import FAMILIES
 from skyband.server.access.doorway import QuotaReached, require, require_id
 from skyband.server.access.token import Caller
+from skyband.server.console.beside import LOOK_SECONDS
 from skyband.server.console.vitals import vitals
 from skyband.server.push.listener import Listener
 from skyband.server.push.push_event import dumps
@@ -24,8 +26,9 @@ RATE = 10.0
 """How many events with changes come per second at most: more cannot be followed with the eye."""
 VITALS_SECONDS = 1.0
 PUBLISHED_SECONDS = 0.2
-BACKLOG_ROWS, MOST_ROWS = 2000, 500
+BACKLOG_ROWS, MOST_ROWS = 10_000, 500
 MOST_NAMES = 200
+NEVER = 1e9
 
 
 class FeedRequest(NamedTuple):
@@ -85,7 +88,7 @@ class ScreenFeed:
 
     async def run(self) -> None:
         """Write until a part of it ends."""
-        parts: list[Coroutine[Any, Any, None]] = [self._vitals()]
+        parts: list[Coroutine[Any, Any, None]] = [self._vitals(), self._beside()]
         if self.listener is not None:
             parts.append(self._changes(self.listener))
             if not self.caller.prefix:
@@ -112,9 +115,23 @@ class ScreenFeed:
             await self.tell("vitals", await vitals(self.service, self.caller, self.stream))
             await asyncio.sleep(VITALS_SECONDS)
 
+    async def _beside(self) -> None:
+        """Tell what runs beside the server; once, where there is nothing that could change."""
+        beside, before = self.service.beside, None
+        while True:
+            told = await beside.told(self.caller)
+            if told is not before:
+                await self.tell("beside", told)
+            before = told
+            await asyncio.sleep(LOOK_SECONDS if told["allowed"] and beside.is_anything else NEVER)
+
     async def _published(self, key: tuple[str, str]) -> None:
         recent = self.service.recent
-        last, rows = recent.since(key, 0, BACKLOG_ROWS)
+        # On a thread: all that is held may have to be read first.
+        if self.service.streams.get(*key).family.has_objects:
+            last, rows = await asyncio.to_thread(recent.latest_of_objects, key, BACKLOG_ROWS)
+        else:
+            last, rows = await asyncio.to_thread(recent.since, key, 0, BACKLOG_ROWS)
         await self.tell("published", {"backlog": True, "rows": rows})
         while True:
             await asyncio.sleep(PUBLISHED_SECONDS)
@@ -130,7 +147,8 @@ async def _listen(service: Service, caller: Caller, asked: FeedRequest) -> Liste
     stands = FAMILIES[stream.spec.family].answers_stand
     request = PushRequest(
         (caller.tenant, asked.stream),
-        asked.names,
+        # Where answers do not stand, what a publication is answered with is shown as a whole.
+        asked.names if stands else None,
         "latest" if stands else "every",
         RATE if stands else None,
         asked.last,

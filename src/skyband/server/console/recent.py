@@ -86,14 +86,24 @@ class RecentPublications:
 
     def since(self, key: StreamKey, number: int, most: int) -> tuple[int, list[Row]]:
         """The last rows that came after a number, oldest first, and the number to go on from."""
+        bodies = list(self._bodies.get(key, ()))
         found: list[Row] = []
-        last = number
-        for body in reversed(self._bodies.get(key, ())):
+        for body in reversed(bodies):
             if body.number <= number or len(found) >= most:
                 break
-            last = max(last, body.number)
-            found = body.rows() + found
-        return last, found[-most:]
+            found += reversed(body.rows())
+        return max(number, bodies[-1].number if bodies else 0), found[most - 1 :: -1] if most else []
+
+    def latest_of_objects(self, key: StreamKey, most: int) -> tuple[int, list[Row]]:
+        """The last row of each object that is still known, oldest first, and the number to go on from."""
+        bodies = list(self._bodies.get(key, ()))
+        found: dict[str, Row] = {}
+        for body in reversed(bodies):
+            for row in reversed(body.rows()):
+                found.setdefault(str(row.get("object")), row)
+            if len(found) >= most:
+                break
+        return bodies[-1].number if bodies else 0, list(found.values())[most - 1 :: -1]
 
     def with_ids(self, key: StreamKey, ids: Iterable[str]) -> list[Row]:
         """The rows with these ids, or of these objects, as far as they are still known; of several, the last."""

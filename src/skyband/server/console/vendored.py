@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
-LIST = HERE / "vendored.toml"
-FOLDER = HERE / "static" / "vendor"
 
 
 class VendoredFile(NamedTuple):
@@ -30,39 +28,46 @@ class VendoredFile(NamedTuple):
     sha256: str
 
 
-def listed() -> list[VendoredFile]:
-    """The files of the list."""
-    return [VendoredFile(**entry) for entry in tomllib.loads(LIST.read_text(encoding="utf-8"))["file"]]
+class VendoredFolder(NamedTuple):
+    """A folder with files of others, and the list that says what they have to be."""
+
+    list: Path
+    folder: Path
+
+    def files(self) -> tuple[VendoredFile, ...]:
+        """The files of the list."""
+        return tuple(VendoredFile(**entry) for entry in tomllib.loads(self.list.read_text(encoding="utf-8"))["file"])
+
+    def differences(self) -> tuple[str, ...]:
+        """What is not as the list says, in sentences; none where all is well."""
+        files = {file.name: file for file in self.files()}
+        there = {path.name for path in self.folder.iterdir()}
+        found = [f"{name} is not in the list." for name in sorted(there - set(files))]
+        found += [f"{name} is missing." for name in sorted(set(files) - there)]
+        for name in sorted(there & set(files)):
+            if _hash((self.folder / name).read_bytes()) != files[name].sha256:
+                found.append(f"{name} is not the file that the list has the hash of.")
+        return tuple(found)
+
+    def update(self) -> None:
+        """Fetch every file in the version that the list names, and write its hash."""
+        text = self.list.read_text(encoding="utf-8")
+        packages: dict[tuple[str, str], bytes] = {}
+        self.folder.mkdir(exist_ok=True)
+        for file in self.files():
+            key = file.package, file.version
+            packages[key] = packages.get(key) or _packed(*key)
+            with tarfile.open(fileobj=io.BytesIO(packages[key])) as tar:
+                member = tar.extractfile(f"package/{file.path}")
+                assert member is not None
+                data = member.read()
+            (self.folder / file.name).write_bytes(data)
+            entry = rf'(name = "{re.escape(file.name)}"\n(?:.+\n)*?sha256 = ")[0-9a-f]*'
+            text = re.sub(entry, rf"\g<1>{_hash(data)}", text)
+        self.list.write_text(text, encoding="utf-8")
 
 
-def differences() -> list[str]:
-    """What is not as the list says, in sentences; none where all is well."""
-    files = {file.name: file for file in listed()}
-    there = {path.name for path in FOLDER.iterdir()}
-    found = [f"{name} is not in the list." for name in sorted(there - set(files))]
-    found += [f"{name} is missing." for name in sorted(set(files) - there)]
-    for name in sorted(there & set(files)):
-        if _hash((FOLDER / name).read_bytes()) != files[name].sha256:
-            found.append(f"{name} is not the file that the list has the hash of.")
-    return found
-
-
-def update() -> None:
-    """Fetch every file in the version that the list names, and write its hash."""
-    text = LIST.read_text(encoding="utf-8")
-    packages: dict[tuple[str, str], bytes] = {}
-    FOLDER.mkdir(exist_ok=True)
-    for file in listed():
-        key = file.package, file.version
-        packages[key] = packages.get(key) or _packed(*key)
-        with tarfile.open(fileobj=io.BytesIO(packages[key])) as tar:
-            member = tar.extractfile(f"package/{file.path}")
-            assert member is not None
-            data = member.read()
-        (FOLDER / file.name).write_bytes(data)
-        entry = rf'(name = "{re.escape(file.name)}"\n(?:.+\n)*?sha256 = ")[0-9a-f]*'
-        text = re.sub(entry, rf"\g<1>{_hash(data)}", text)
-    LIST.write_text(text, encoding="utf-8")
+CONSOLE = VendoredFolder(HERE / "vendored.toml", HERE / "static" / "vendor")
 
 
 def _packed(package: str, version: str) -> bytes:
@@ -77,5 +82,5 @@ def _hash(data: bytes) -> str:
 
 
 if __name__ == "__main__":
-    update()
-    sys.exit("\n".join(differences()) or None)
+    CONSOLE.update()
+    sys.exit("\n".join(CONSOLE.differences()) or None)

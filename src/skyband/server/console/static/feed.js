@@ -5,6 +5,8 @@ import { known, touch, forgetStream } from "./store.js";
 import { takeSnapshot, takeChanges, end } from "./tops.js";
 
 const MOST_ROWS = 20000;
+const MOST_ANSWERS = 200;
+const MOST_ASKED = 5000;
 const MOST_HISTORY = 300;
 const QUIET_MS = 3500;
 const WAITS = [300, 700, 1500, 3000, 5000];
@@ -89,6 +91,9 @@ const TAKES = {
     if (vitals.streams.some((stream) => stream.damaged)) known.reason = "A stream is damaged.";
     remember(before, vitals);
   },
+  beside(beside) {
+    known.beside = beside;
+  },
   snapshot({ step, tops }) {
     known.step = step;
     takeSnapshot(known, tops);
@@ -118,22 +123,40 @@ const TAKES = {
     const now = performance.now();
     for (const row of rows) takeRow(row, backlog ? 0 : now);
     if (known.arrivals.length > MOST_ROWS) known.arrivals.splice(0, known.arrivals.length - MOST_ROWS);
-    for (const id of known.rows.keys()) {
-      if (known.rows.size <= MOST_ROWS) break;
-      known.rows.delete(id);
-    }
+    forgetFirst(known.rows, MOST_ROWS);
+    forgetFirst(known.objects, MOST_ROWS);
   },
 };
 
 function takePushed(changes) {
-  known.pushedRows = [...changes.reverse(), ...known.pushedRows].slice(0, 200);
+  for (const row of changes) {
+    const id = String(row.event);
+    if (!known.answers.has(id)) known.answers.set(id, []);
+    known.answers.get(id).push(row);
+  }
+  forgetFirst(known.answers, MOST_ANSWERS);
 }
 
 function takeRow(row, at) {
   const id = String(row.object ?? row.id);
   const had = known.rows.has(id);
   known.rows.set(id, row);
-  if (!had) known.arrivals.push({ id, row, at });
+  if (row.object !== undefined) takeObject(id, row, at);
+  if (!had || row.object !== undefined) known.arrivals.push({ id, row, at, number: (known.arrivals.at(-1)?.number ?? 0) + 1 });
+}
+
+function takeObject(id, row, at) {
+  const before = known.objects.get(id)?.row;
+  known.turn += 1;
+  if (row.y === null || row.y === undefined) known.objects.delete(id);
+  else known.objects.set(id, { row, at, from: before, turn: known.turn });
+}
+
+function forgetFirst(held, most) {
+  for (const key of held.keys()) {
+    if (held.size <= most) break;
+    held.delete(key);
+  }
 }
 
 function remember(before, now) {
@@ -160,6 +183,7 @@ export async function fetchRows(ids) {
   await new Promise((done) => setTimeout(done, 400));
   const missing = ids.filter((id) => !known.rows.has(id) && !asked.has(id)).slice(0, 200);
   if (!missing.length || stream !== wanted.stream) return;
+  if (asked.size > MOST_ASKED) asked.clear();
   for (const id of missing) asked.add(id);
   const query = new URLSearchParams(missing.map((id) => ["id", id]));
   try {

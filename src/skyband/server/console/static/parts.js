@@ -1,6 +1,6 @@
 // Small parts that all screens are made of.
 
-import { html, useState, useEffect } from "./preact.js";
+import { html, useEffect, useRef, useState } from "./preact.js";
 import { copyText, asCurl, asPython } from "./copy.js";
 
 export const Screen = ({ title, about, request, tools, children }) => html`
@@ -17,6 +17,20 @@ export const Panel = ({ title, aside, children, kind = "" }) => html`
     ${title && html`<div class="panel-head"><h2>${title}</h2>${aside && html`<span class="aside">${aside}</span>`}</div>`}
     ${children}
   </div>`;
+
+// What is wider than its place can be scrolled by keys as well, and only then.
+export function Scroll({ children }) {
+  const place = useRef(null);
+  useEffect(() => {
+    const it = place.current;
+    const look = () => (it.scrollWidth > it.clientWidth ? it.setAttribute("tabindex", "0") : it.removeAttribute("tabindex"));
+    const sizes = new ResizeObserver(look);
+    sizes.observe(it);
+    sizes.observe(it.firstElementChild);
+    return () => sizes.disconnect();
+  }, []);
+  return html`<div class="scroll" ref=${place}>${children}</div>`;
+}
 
 export const Stat = ({ label, value, unit, hint }) => html`
   <div class="stat" title=${hint || ""}><span class="stat-label">${label}</span>

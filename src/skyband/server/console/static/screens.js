@@ -9,7 +9,9 @@ import { Editor } from "./screen/editor.js";
 import { Engine } from "./screen/engine.js";
 import { Webhooks } from "./screen/webhooks.js";
 import { Tokens } from "./screen/tokens.js";
-import { Overlay, Pipeline } from "./screen/elsewhere.js";
+import { Covering } from "./screen/covering.js";
+import { Overlay } from "./screen/overlay.js";
+import { Pipeline } from "./screen/pipeline.js";
 
 export const SCREENS = [
   { name: "overview", title: "Overview", key: "o", view: Overview },
@@ -17,6 +19,7 @@ export const SCREENS = [
   { name: "map", title: "Map", key: "m", view: MapScreen },
   { name: "explain", title: "Explain", key: "x", view: Explain },
   { name: "editor", title: "Editor", key: "e", view: Editor },
+  { name: "covering", title: "Covering", key: "c", view: Covering },
   { name: "engine", title: "Engine", key: "n", view: Engine },
   { name: "webhooks", title: "Webhooks", key: "w", view: Webhooks },
   { name: "tokens", title: "Tokens", key: "k", view: Tokens },
@@ -30,6 +33,7 @@ const MARKS = {
   map: "M12 21s7-6.5 7-12a7 7 0 1 0-14 0c0 5.5 7 12 7 12zm0-9.500a2.500 2.500 0 1 0 0-5 2.500 2.500 0 0 0 0 5z",
   explain: "M9 9a3 3 0 1 1 4.500 2.600c-1 .6-1.500 1.100-1.500 2.400m0 3v.5M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z",
   editor: "M4 20l1-4L16 5l3 3L8 19l-4 1zM14 7l3 3",
+  covering: "M4 4h16v16H4zM7 7h7v10H7zM16 10h1.500M16 14h1.500",
   engine: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v3m0 14v3M2 12h3m14 0h3M5 5l2 2m10 10 2 2M19 5l-2 2M7 17l-2 2",
   webhooks: "M7 17a4 4 0 1 1 2-7l3-5m5 3a4 4 0 1 0-4 4l3 5m1 1a4 4 0 1 1-4-4H8",
   tokens: "M14 10a5 5 0 1 0-3.500 4.700L13 17h2v2h2v2h4v-4l-7-7zM8 9h.01",

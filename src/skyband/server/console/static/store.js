@@ -7,15 +7,19 @@ export const known = {
   heardAt: 0, // when anything was heard last, by the clock of the page
   reason: "",
   vitals: null,
+  beside: null, // pipelines and brokers, which run beside the server
   history: [], // one entry per second, for the charts
   stream: null, // the name of the stream that is looked at
   tops: new Map(), // by subscription: publications with their scores, best first
   left: new Map(), // by subscription: what left its top lately
+  story: [], // the last changes of tops, the latest last
   step: "",
   changes: 0,
   rows: new Map(), // publications as they were sent, by id, the latest last
   arrivals: [], // the same, with the time of their arrival on this page
-  pushedRows: [], // answers of families whose answers do not stand, the latest first
+  objects: new Map(), // families whose publications tell of objects: each as it was told last, and what it was before
+  turn: 0, // how often an object was told of
+  answers: new Map(), // families whose answers do not stand: what publications were answered, the latest last
   paused: null, // what was shown when somebody paused
 };
 
@@ -41,7 +45,9 @@ export function forgetStream() {
   known.left = new Map();
   known.rows = new Map();
   known.arrivals = [];
-  known.pushedRows = [];
+  known.objects = new Map();
+  known.answers = new Map();
+  known.story = [];
   known.step = "";
   known.paused = null;
 }

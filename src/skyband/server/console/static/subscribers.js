@@ -1,26 +1,36 @@
 // Subscriptions by name: a list to choose from, and what each asks for.
 
-import { html, useState, useEffect } from "./preact.js";
+import { html, useEffect, useRef, useState } from "./preact.js";
 import { setShown } from "./address.js";
 import { ask, streamPath } from "./api.js";
+import { theStream } from "./store.js";
 import { asksFor } from "./words.js";
 
 const MOST = 300;
+const AGAIN_MS = 3000;
 
 export const COLOURS = ["who-1", "who-2", "who-3", "who-4", "who-5", "who-6"];
 export const colourOf = (names, name) => COLOURS[names.indexOf(name) % COLOURS.length] || COLOURS[0];
 
-// The first subscriptions of a stream by id; more are found by typing a whole id.
+// The first subscriptions of a stream by id, asked for again when there are more or fewer; any other is found by its id.
 export function useSubscriptions(stream) {
   const [found, setFound] = useState({ list: null, more: false });
+  const asked = useRef({ stream: null, at: -Infinity });
+  const n = theStream()?.subscriptions;
   useEffect(() => {
-    let wanted = true;
     if (!stream) return undefined;
-    ask("GET", `${streamPath(stream, "subscriptions")}?limit=${MOST}`)
-      .then((page) => wanted && setFound({ list: page.subscriptions, more: page.next !== null }))
-      .catch(() => wanted && setFound({ list: [], more: false }));
-    return () => (wanted = false);
-  }, [stream]);
+    const same = asked.current.stream === stream;
+    const look = () => {
+      asked.current = { stream, at: performance.now() };
+      const tell = (told) => asked.current.stream === stream && setFound(told);
+      ask("GET", `${streamPath(stream, "subscriptions")}?limit=${MOST}`)
+        .then((page) => tell({ list: page.subscriptions, more: page.next !== null }))
+        .catch(() => tell((before) => ({ list: before.list ?? [], more: false })));
+    };
+    if (!same) return look();
+    const timer = setTimeout(look, Math.max(0, asked.current.at + AGAIN_MS - performance.now()));
+    return () => clearTimeout(timer);
+  }, [stream, n]);
   return found;
 }
 
@@ -58,8 +68,8 @@ export function Chooser({ stream, names, list, more }) {
 // Where nothing is chosen yet, the first ones are.
 export function useSome(stream, names, list, most = 3) {
   useEffect(() => {
-    if (!names.length && list?.length) setShown(preferred(list).slice(0, most));
-  }, [stream, list]);
+    if (most && !names.length && list?.length) setShown(preferred(list).slice(0, most));
+  }, [stream, list, most]);
 }
 
 // Names that people gave before numbers that a program drew.

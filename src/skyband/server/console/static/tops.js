@@ -1,6 +1,7 @@
 // Tops as the running sum of changes: leaves and moves are taken out, then moves and enters put in by rank.
 
 const MOST_LEFT = 6;
+const MOST_STORY = 200;
 
 export function takeSnapshot(known, tops) {
   for (const { subscription, top } of tops) known.tops.set(String(subscription), top.map(entryOf));
@@ -16,6 +17,8 @@ export function takeChanges(known, rows, now) {
     bySubscription.get(name).push(row);
   }
   for (const [name, its] of bySubscription) takeFor(known, name, its, now);
+  const told = rows.map((row, i) => ({ name: String(row.subscription), id: String(row.publication), op: row.op, rank: row.rank, score: row.score, at: Date.now(), number: (known.story.at(-1)?.number ?? 0) + 1 + i }));
+  known.story = [...known.story, ...told].slice(-MOST_STORY);
 }
 
 function takeFor(known, name, rows, now) {

@@ -32,6 +32,9 @@ export function score(x) {
   return size && (size < 0.001 || size >= 1e6) ? x.toExponential(2) : x.toFixed(size >= 100 ? 1 : 3);
 }
 
+// A place or an end of an interval: as many digits as it needs, five at most.
+export const plain = (x) => (typeof x === "number" && Number.isFinite(x) ? String(Number(x.toPrecision(5))) : String(x ?? "–"));
+
 const TITLES = ["title", "text", "name", "label"];
 
 // What a person would call a publication: its text if it has one, its words, its place, or its id.
@@ -39,7 +42,9 @@ export function titleOf(row, id) {
   if (!row) return `#${id}`;
   for (const name of TITLES) if (typeof row[name] === "string" && row[name]) return row[name];
   if (Array.isArray(row.terms) && row.terms.length) return row.terms.join(" ");
-  if (Array.isArray(row.point)) return `(${row.point.map(score).join(", ")})`;
+  if (row.object !== undefined && typeof row.y === "number") return `${row.object}: ${plain(row.y)} at ${[row.x].flat().map(plain).join(", ")}`;
+  if (row.object !== undefined) return `${row.object}: gone`;
+  if (Array.isArray(row.point)) return `${typeof row.id === "string" ? `${row.id} ` : ""}(${row.point.map(plain).join(", ")})`;
   return `#${id}`;
 }
 
@@ -48,7 +53,8 @@ export function asksFor(subscription) {
   const parts = [];
   if (subscription.terms?.length) parts.push(subscription.terms.join(", "));
   if (subscription.score) parts.push(subscription.score);
-  if (subscription.point) parts.push(`near (${subscription.point.map(score).join(", ")})`);
+  if (subscription.point) parts.push(`near (${subscription.point.map(plain).join(", ")})`);
+  else if (subscription.lo !== undefined && subscription.k) parts.push(`the lowest ${subscription.k} from ${[subscription.lo].flat().join(", ")} to ${[subscription.hi].flat().join(", ")}`);
   else if (typeof subscription.x === "number") parts.push(`near (${score(subscription.x)}, ${score(subscription.y)})`);
   return parts.join(" · ");
 }

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef } from "../preact.js";
 import { Chart } from "../chart.js";
-import { Empty, Panel, Screen, Stat } from "../parts.js";
+import { Empty, Panel, Screen, Scroll, Stat } from "../parts.js";
 import { known, theStream } from "../store.js";
 import { bytes, count, rate } from "../words.js";
 
@@ -23,8 +23,8 @@ export function Engine({ theme }) {
       <${Stat} label="Memory" value=${bytes(total)} /><${Stat} label="Per subscription" value=${stream.subscriptions ? bytes(total / stream.subscriptions) : "–"} />
       <${Stat} label="Scored of new pairs" value=${pairs && rates.scored !== undefined ? ((100 * rates.scored) / pairs).toFixed(1) : "–"} unit="%"
         hint="Scores worked out in the last second, of publications times subscriptions: the rest was ruled out without" /></div>
-    <div class="pair"><${Panel} title="Counters" aside="since the stream was opened"><div class="scroll"><table><thead><tr><th scope="col">Counter</th><th scope="col" class="number">Total</th><th scope="col" class="number">per second</th></tr></thead>
-      <tbody>${Object.entries(counters).map(([name, n]) => html`<tr><th scope="row">${name.replaceAll("_", " ")}</th><td class="number">${count(n)}</td><td class="number">${rate(rates[name])}</td></tr>`)}</tbody></table></div><//>
+    <div class="pair"><${Panel} title="Counters" aside="since the stream was opened"><${Scroll}><table><thead><tr><th scope="col">Counter</th><th scope="col" class="number">Total</th><th scope="col" class="number">per second</th></tr></thead>
+      <tbody>${Object.entries(counters).map(([name, n]) => html`<tr><th scope="row">${name.replaceAll("_", " ")}</th><td class="number">${count(n)}</td><td class="number">${rate(rates[name])}</td></tr>`)}</tbody></table><//><//>
       <${Panel} title="Memory" aside=${bytes(total)}><ul class="plain bars">${Object.entries(memory).sort((a, b) => b[1] - a[1]).map(
         ([name, n]) => html`<li><span>${name.replaceAll("_", " ")}</span><span class="number">${bytes(n)}</span><span class="bar" aria-hidden="true"><i style=${{ width: `${(100 * n) / Math.max(total, 1)}%` }}></i></span></li>`)}</ul>
         <${Chart} title="Memory, the last five minutes" history=${known.history} series=${MEMORY} theme=${theme} height=${130} show=${bytes} /><//></div>

@@ -2,7 +2,7 @@
 
 import { html } from "../preact.js";
 import { Chart } from "../chart.js";
-import { Empty, Panel, Screen, Stat } from "../parts.js";
+import { Empty, Panel, Screen, Scroll, Stat } from "../parts.js";
 import { known, theStream } from "../store.js";
 import { bytes, count, dateTime, duration, rate } from "../words.js";
 
@@ -50,13 +50,13 @@ function Health() {
 
 function Streams() {
   const chosen = theStream()?.name;
-  return html`<${Panel} title="Streams"><div class="scroll"><table><thead><tr><th scope="col">Name</th><th scope="col">Family</th>
+  return html`<${Panel} title="Streams"><${Scroll}><table><thead><tr><th scope="col">Name</th><th scope="col">Family</th>
     <th scope="col">Window</th><th scope="col" class="number">Subscriptions</th><th scope="col" class="number">Published</th>
     <th scope="col">Time of the stream</th></tr></thead>
     <tbody>${(known.vitals?.streams ?? []).map((stream) => html`<tr class=${stream.name === chosen ? "chosen" : ""}>
       <th scope="row"><a href=${`#/tops?stream=${encodeURIComponent(stream.name)}`}>${stream.name}</a></th>
       <td>${stream.family}</td><td>${windowText(stream.window)}</td><td class="number">${count(stream.subscriptions)}</td>
-      <td class="number" title="Since the server was started">${count(stream.published)}</td><td>${dateTime(stream.now)}</td></tr>`)}</tbody></table></div><//>`;
+      <td class="number" title="Since the server was started">${count(stream.published)}</td><td>${dateTime(stream.now)}</td></tr>`)}</tbody></table><//><//>`;
 }
 
 const windowText = (window) => (window === null ? "none" : typeof window === "object" ? `the last ${count(window.count)}` : window);

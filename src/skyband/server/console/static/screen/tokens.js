@@ -4,7 +4,7 @@ import { html, useState } from "../preact.js";
 import { ask } from "../api.js";
 import { doing, useAsked } from "../asked.js";
 import { Confirm, Secret } from "../confirm.js";
-import { Empty, Failure, Panel, Screen } from "../parts.js";
+import { Empty, Failure, Panel, Screen, Scroll } from "../parts.js";
 import { known } from "../store.js";
 import { dateTime } from "../words.js";
 
@@ -21,12 +21,12 @@ export function Tokens() {
     ${value && !value.tokens.length && html`<${Empty} title="There is no token yet">
       Until there is one, this machine alone is answered, and may do anything. From the first one on nobody is let in without: this
       browser is then logged in with it, so give it the scopes read and admin.<//>`}
-    ${value?.tokens.length > 0 && html`<${Panel}><div class="scroll"><table><thead><tr><th scope="col">Title</th><th scope="col">Name</th><th scope="col">Scopes</th><th scope="col">Prefix</th>
+    ${value?.tokens.length > 0 && html`<${Panel}><${Scroll}><table><thead><tr><th scope="col">Title</th><th scope="col">Name</th><th scope="col">Scopes</th><th scope="col">Prefix</th>
       <th scope="col">Last used</th><th scope="col">Ends</th><th scope="col"><span class="hidden">Actions</span></th></tr></thead>
       <tbody>${value.tokens.map((token) => html`<tr key=${token.name} class=${token.revoked ? "faded" : ""}><th scope="row">${token.title || "–"}${token.name === known.session?.token && html` <small class="good">yours</small>`}</th>
         <td class="mono">${token.name}</td><td>${token.scopes.join(", ")}</td><td>${token.prefix || "–"}</td><td>${dateTime(token.used)}</td>
         <td>${token.revoked ? html`<span class="bad">revoked</span>` : token.expires ? dateTime(token.expires) : "never"}</td>
-        <td class="number">${!token.revoked && html`<${Confirm} label="Revoke" sure="Really revoke" onClick=${revoke(token.name)} />`}</td></tr>`)}</tbody></table></div><//>`}
+        <td class="number">${!token.revoked && html`<${Confirm} label="Revoke" sure="Really revoke" onClick=${revoke(token.name)} />`}</td></tr>`)}</tbody></table><//><//>`}
     <${NewToken} isFirst=${value?.tokens.length === 0} onMade=${(token) => {
       setMade(token);
       again();

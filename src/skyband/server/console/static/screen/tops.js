@@ -2,7 +2,7 @@
 
 import { html, useLayoutEffect, useRef } from "../preact.js";
 import { shownNames } from "../address.js";
-import { Empty, Screen } from "../parts.js";
+import { Empty, Screen, Scroll } from "../parts.js";
 import { known, theStream, touch } from "../store.js";
 import { Chooser, colourOf, useSome, useSubscriptions } from "../subscribers.js";
 import { wantsCalm } from "../theme.js";
@@ -10,20 +10,21 @@ import { asksFor, clock, count, score, titleOf } from "../words.js";
 
 const NEW_MS = 2500;
 const GHOST_MS = 20000;
+const MOST_STORY = 50;
 
 export function Tops({ query }) {
   const stream = theStream();
   const names = shownNames(query);
   const { list, more } = useSubscriptions(known.stream);
-  useSome(known.stream, names, list);
+  useSome(known.stream, names, list, stream?.stands ? 3 : 0);
   if (known.vitals && !stream) return html`<${NoStream} />`;
   const path = `/v1/streams/${encodeURIComponent(known.stream)}/events?${new URLSearchParams(names.map((name) => ["subscription", name]))}`;
   return html`<${Screen} title="Tops" about="The best of what is live, for each subscription, as it changes."
       request=${{ path, streams: true }} tools=${html`<${Pause} />`}>
     <${Chooser} stream=${known.stream} names=${names} list=${list} more=${more} />
-    ${stream && !stream.stands ? html`<${Answers} />` : html`<div class="tops">${names.map(
+    ${stream && !stream.stands ? html`<${Answers} names=${names} />` : html`<div class="tops">${names.map(
         (name) => html`<${Card} key=${name} name=${name} colour=${colourOf(names, name)}
-          asked=${(list ?? []).find((one) => String(one.id) === name)} />`)}</div>`}
+          asked=${(list ?? []).find((one) => String(one.id) === name)} />`)}</div><${History} names=${names} />`}
     ${!list && !names.length && html`<p class="waiting">Asking who has subscribed…</p>`}
     ${list && !list.length && html`<${Empty} title="Nobody has subscribed yet"
         code=${`curl -X POST ${location.origin}/v1/streams/${known.stream}/subscriptions -d '[…]'`}>
@@ -37,7 +38,7 @@ const NoStream = () => html`<${Screen} title="Tops" about="The best of what is l
 function Pause() {
   const { paused } = known;
   const press = () => {
-    known.paused = paused ? null : { tops: new Map(known.tops), left: new Map(known.left), at: Date.now(), changes: known.changes };
+    known.paused = paused ? null : { tops: new Map(known.tops), left: new Map(known.left), story: [...known.story], answers: new Map(known.answers), at: Date.now(), changes: known.changes };
     touch();
   };
   const missed = paused ? known.changes - paused.changes : 0;
@@ -65,7 +66,7 @@ function Card({ name, colour, asked }) {
 
 function Entry({ entry, rank, most, name, isNew }) {
   const row = known.rows.get(entry.id);
-  const why = `#/explain?${new URLSearchParams({ stream: known.stream, show: name, publication: entry.id })}`;
+  const why = `#/explain?${new URLSearchParams({ stream: known.stream, show: encodeURIComponent(name), publication: entry.id })}`;
   const share = Math.max(0, Math.min(1, Math.abs(entry.score) / most));
   return html`<li class=${isNew ? "entry new" : "entry"} data-id=${entry.id}><span class="rank">${rank}</span>
     <a class="what" href=${why} title="Why is this in the top?">${titleOf(row, entry.id)}</a>
@@ -92,8 +93,25 @@ function useMoves(top) {
   return list;
 }
 
+// What has entered, left or moved, the latest first.
+function History({ names }) {
+  const story = (known.paused?.story ?? known.story).slice(-MOST_STORY).reverse();
+  if (!story.length) return null;
+  return html`<details class="panel history"><summary><h2>History</h2> <span class="aside">the last ${story.length} changes of these tops</span></summary><${Scroll}><table><thead><tr><th scope="col">When</th><th scope="col">Whose</th><th scope="col">What</th>
+    <th scope="col">Publication</th><th scope="col" class="number">Rank</th><th scope="col" class="number">Score</th></tr></thead><tbody>${story.map((row) => html`<tr key=${row.number}><td>${clock(row.at)}</td>
+    <td><span class=${colourOf(names, row.name)}><i class="dot"></i>${row.name}</span></td><td>${OPS[row.op]}</td><td>${titleOf(known.rows.get(row.id), row.id)}</td>
+    <td class="number">${row.rank ?? ""}</td><td class="number">${score(row.score)}</td></tr>`)}</tbody></table><//></details>`;
+}
+
+const OPS = { enter: "entered", leave: "left", move: "moved" };
+
 // Families whose answers do not stand: what was answered lately.
-const Answers = () => html`<div class="panel"><table><thead><tr><th scope="col">Publication</th><th scope="col">Subscription</th>
-  <th scope="col" class="number">Rank</th><th scope="col" class="number">Score</th></tr></thead><tbody>${known.pushedRows.slice(0, 50).map(
-  (row) => html`<tr><td>${String(row.event ?? row.publication)}</td><td>${String(row.subscription)}</td>
-    <td class="number">${row.rank ?? ""}</td><td class="number">${score(row.score)}</td></tr>`)}</tbody></table></div>`;
+function Answers({ names }) {
+  const answers = known.paused?.answers ?? known.answers;
+  const wanted = (row) => !names.length || names.includes(String(row.subscription));
+  const rows = [...answers.values()].reverse().flat().filter(wanted).slice(0, MOST_STORY);
+  if (!rows.length) return html`<p class="waiting">Nothing has been answered since this page was opened. Subscriptions of this family have no tops: each publication is answered with the best of them.</p>`;
+  return html`<div class="panel"><${Scroll}><table><thead><tr><th scope="col">Publication</th><th scope="col">Subscription</th>
+    <th scope="col" class="number">Rank</th><th scope="col" class="number">Score</th></tr></thead><tbody>${rows.map((row) => html`<tr key=${`${row.event} ${row.subscription}`}>
+    <td>${titleOf(known.rows.get(String(row.event)), row.event)}</td><td>${String(row.subscription)}</td><td class="number">${row.rank ?? ""}</td><td class="number">${score(row.score)}</td></tr>`)}</tbody></table><//></div>`;
+}

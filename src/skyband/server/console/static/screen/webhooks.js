@@ -5,7 +5,7 @@ import { setWords } from "../address.js";
 import { ask } from "../api.js";
 import { doing, useAsked } from "../asked.js";
 import { Confirm, Secret } from "../confirm.js";
-import { Empty, Failure, Panel, Screen } from "../parts.js";
+import { Empty, Failure, Panel, Screen, Scroll } from "../parts.js";
 import { known } from "../store.js";
 import { count, dateTime } from "../words.js";
 
@@ -23,13 +23,13 @@ export function Webhooks({ query }) {
     ${secret && html`<${Secret} title="The secret that signs its messages" text=${secret} onDone=${() => setSecret(null)} />`}
     ${value && !hooks.length && html`<${Empty} title="There is no webhook yet">A webhook sends the changes of a stream to an address of yours, signed, with
       ten attempts over about three days. Say below where to.<//>`}
-    ${hooks.length > 0 && html`<${Panel}><div class="scroll"><table><thead><tr><th scope="col">Title</th><th scope="col">Stream</th><th scope="col">Address</th><th scope="col">State</th><th scope="col"><span class="hidden">Actions</span></th></tr></thead>
+    ${hooks.length > 0 && html`<${Panel}><${Scroll}><table><thead><tr><th scope="col">Title</th><th scope="col">Stream</th><th scope="col">Address</th><th scope="col">State</th><th scope="col"><span class="hidden">Actions</span></th></tr></thead>
       <tbody>${hooks.map((hook) => html`<tr key=${hook.id} class=${hook === chosen ? "chosen" : ""}><th scope="row"><a href="#/webhooks" onClick=${(event) => {
           event.preventDefault();
           setWords({ hook: hook.id });
         }}>${hook.title || hook.id}</a></th><td>${hook.stream}</td><td class="mono">${hook.url}</td>
         <td><span class=${hook.state === "enabled" ? "good" : "bad"} title=${hook.reason ?? ""}>${hook.state}</span></td>
-        <td class="number"><${Actions} hook=${hook} again=${again} setProblem=${setFailed} setSecret=${setSecret} /></td></tr>`)}</tbody></table></div><//>`}
+        <td class="number"><${Actions} hook=${hook} again=${again} setProblem=${setFailed} setSecret=${setSecret} /></td></tr>`)}</tbody></table><//><//>`}
     ${chosen && html`<${Sent} key=${chosen.id} hook=${chosen} />`}
     <${NewHook} onMade=${(hook) => {
       setSecret(hook.secret);
@@ -62,9 +62,9 @@ function Sent({ hook }) {
   }, []);
   const replay = doing(() => ask("POST", `${PATH}/${hook.id}/dead/replay`, {}), again, setProblem);
   const lost = dead.value?.dead ?? [];
-  return html`<div class="pair"><${Panel} title="Attempts" aside="the latest first"><div class="scroll"><table><thead><tr><th scope="col">When</th><th scope="col">Answer</th><th scope="col" class="number">Took</th></tr></thead>
+  return html`<div class="pair"><${Panel} title="Attempts" aside="the latest first"><${Scroll}><table><thead><tr><th scope="col">When</th><th scope="col">Answer</th><th scope="col" class="number">Took</th></tr></thead>
       <tbody>${(attempts.value?.attempts ?? []).map((one) => html`<tr key=${one.id}><td>${dateTime(one.at)}</td>
-        <td class=${one.status >= 200 && one.status < 300 ? "good" : "bad"}>${one.status ?? one.error}</td><td class="number">${count(one.ms)} ms</td></tr>`)}</tbody></table></div>
+        <td class=${one.status >= 200 && one.status < 300 ? "good" : "bad"}>${one.status ?? one.error}</td><td class="number">${count(one.ms)} ms</td></tr>`)}</tbody></table><//>
       ${attempts.value && !attempts.value.attempts.length && html`<p class="waiting">Nothing has been sent yet.</p>`}<//>
     <${Panel} title="Dead letters" aside=${lost.length ? html`<button onClick=${replay}>Send all again</button>` : ""}><${Failure} problem=${problem} />
       ${lost.length ? html`<ul class="plain">${lost.map((one) => html`<li key=${one.seq}><strong class="mono">${one.id}</strong> <span class="about">${one.kind}</span></li>`)}</ul>`
