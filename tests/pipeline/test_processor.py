@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from skyband.cli.pipeline.figure import figures_of, totals_of
 from skyband.pipeline.processor import SPENT, STAGES, Account, java_of_worker, telling, told_by_source, used
 from skyband.pipeline.stage.ipc import packed, unpacked, unpacked_with_costs
 from skyband.pipeline.state.folder import Commit
+from skyband.status.figure import figures_of, totals_of
 
 ROUTER: dict[str, Any] = {
     "commands": 1, "publications": 4, "copies": 4, "late": 2, "dead": 1, "retracted": 1, "retracted_late": 1,

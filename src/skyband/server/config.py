@@ -195,7 +195,7 @@ def _pipelines(given: Any, folder: Path) -> dict[str, Path]:
 
 
 def _brokers(given: Any) -> dict[str, str]:
-    if not isinstance(given, Mapping) or not all(_is_address(address) for address in given.values()):
+    if not isinstance(given, Mapping) or not all(_is_place(address) for address in given.values()):
         raise BadServerConfig(
             "brokers is a mapping from the names of brokers to the addresses of their metrics, such as "
             f"{{a: 'http://127.0.0.1:9464/metrics'}}, not {given!r}."
@@ -203,7 +203,7 @@ def _brokers(given: Any) -> dict[str, str]:
     return {str(name): address for name, address in given.items()}
 
 
-def _is_address(given: Any) -> bool:
+def _is_place(given: Any) -> bool:
     return isinstance(given, str) and given.startswith(("http://", "https://")) and not set(given) & set("@ ")
 
 
