@@ -8,7 +8,7 @@ from skyband.overlay.broker.broker import Broker
 from skyband.overlay.broker.chart import Chart
 from skyband.overlay.broker.frame import Frame, Proxy, PublicationFrame, Withdraw, column_of
 from skyband.overlay.broker.options import BrokerOptions
-from skyband.overlay.simulate.ledger import n_links_below
+from skyband.overlay.simulate.fact import n_links_below
 from skyband.overlay.simulate.run import drawn, wrongs_of
 from skyband.overlay.simulate.scenario import Scenario, ScenarioShape
 from skyband.overlay.simulate.world import MakeBroker

@@ -8,8 +8,8 @@ assumes, as the share that is covered, gives a bound from above or from below.
 from collections.abc import Callable, Iterable
 
 from skyband.overlay.broker.frame import DELIVERING, PUBLISHING, RECALLING, SUBSCRIBING, UPDATING
+from skyband.overlay.simulate.fact import RunFacts
 from skyband.overlay.simulate.gossip_bound import is_tree
-from skyband.overlay.simulate.ledger import Ledger
 from skyband.overlay.simulate.watcher import RunWatcher
 from skyband.overlay.simulate.world import BrokerWorld
 
@@ -21,7 +21,7 @@ class Counted:
         self.options, self.watcher = world.scenario.options, watcher
         self.chart, self.zones = self.options.chart, self.options.zones
         self.links = self.chart.n_brokers - 1
-        self.ledger = Ledger(world)
+        self.facts = RunFacts(world)
         self._messages = world.tally.messages
 
     def equal(self, column: str, right: int, formula: str) -> Iterable[str]:
@@ -39,49 +39,49 @@ class Counted:
 
 
 def _publication_flood(run: Counted) -> Iterable[str]:
-    yield from run.equal(PUBLISHING, run.links * run.ledger.n_told, "(N - 1) P")
+    yield from run.equal(PUBLISHING, run.links * run.facts.n_told, "(N - 1) P")
     for column in (SUBSCRIBING, DELIVERING, UPDATING):
         yield from run.equal(column, 0, "what stays")
 
 
 def _subscription_flood(run: Counted) -> Iterable[str]:
-    ledger = run.ledger
-    yield from run.equal(SUBSCRIBING, run.links * ledger.n_asked, "S (N - 1)")
+    facts = run.facts
+    yield from run.equal(SUBSCRIBING, run.links * facts.n_asked, "S (N - 1)")
     yield from run.equal(PUBLISHING, 0, "what stays")
-    yield from run.equal(UPDATING, run.links * sum(ledger.renewed), "U (N - 1)")
+    yield from run.equal(UPDATING, run.links * sum(facts.renewed), "U (N - 1)")
     # A home gets what enters, and what an old gate lets in besides.
-    least = sum(len(homes - {key[0]}) for key, homes in ledger.entered.items())
-    yield from run.within((DELIVERING,), least, run.links * ledger.n_told, "M")
+    least = sum(len(homes - {key[0]}) for key, homes in facts.entered.items())
+    yield from run.within((DELIVERING,), least, run.links * facts.n_told, "M")
 
 
 def _covering(run: Counted) -> Iterable[str]:
-    ledger, everywhere = run.ledger, run.links * run.ledger.n_asked
+    facts, everywhere = run.facts, run.links * run.facts.n_asked
     if not run.options.covering:
         yield from run.equal(SUBSCRIBING, everywhere, "S (N - 1)")
     # The first subscription goes everywhere; others may be covered and uncovered again as gates move.
-    yield from run.within((SUBSCRIBING,), run.links * bool(ledger.n_asked), None, "(1 - c) S (N - 1)")
+    yield from run.within((SUBSCRIBING,), run.links * bool(facts.n_asked), None, "(1 - c) S (N - 1)")
     yield from run.equal(PUBLISHING, 0, "what stays")
-    yield from run.within((UPDATING,), 0, run.links * sum(ledger.renewed), "(1 - c) U (N - 1)")
+    yield from run.within((UPDATING,), 0, run.links * sum(facts.renewed), "(1 - c) U (N - 1)")
     # Ways to several homes share links, so that the links that lead to all of them take the place of M L.
-    least = sum(ledger.n_links_to(key[0], homes) for key, homes in ledger.entered.items())
-    yield from run.within((DELIVERING,), least, run.links * ledger.n_told, "M L")
+    least = sum(facts.n_links_to(key[0], homes) for key, homes in facts.entered.items())
+    yield from run.within((DELIVERING,), least, run.links * facts.n_told, "M L")
 
 
 def _rendezvous(run: Counted) -> Iterable[str]:
-    ledger, chart, zones, informs = run.ledger, run.chart, run.zones, run.options.inform == "neighbours"
+    facts, chart, zones, informs = run.facts, run.chart, run.zones, run.options.inform == "neighbours"
     assert zones is not None
     beside = [len(zones.neighbours(broker)) if informs else 0 for broker in range(chart.n_brokers)]
-    hosts = [(broker, zones.zone_for(asked)) for broker, asked in (*ledger.wanted, *ledger.unwanted)]
-    ended = sum(beside[zones.zone_for(asked)] for _, asked in ledger.unwanted)
+    hosts = [(broker, zones.zone_for(asked)) for broker, asked in (*facts.wanted, *facts.unwanted)]
+    ended = sum(beside[zones.zone_for(asked)] for _, asked in facts.unwanted)
     ways = sum(chart.distance(broker, host) for broker, host in hosts)
     yield from run.equal(SUBSCRIBING, ways + ended, "S L")
-    met = [(key[0], zones.zone_of(each.place)) for key, each in ledger.published.items()]
+    met = [(key[0], zones.zone_of(each.place)) for key, each in facts.published.items()]
     ways = sum(chart.distance(origin, zone) for origin, zone in met)
     # Brokers beside the zone may have asked for it as well.
     yield from run.within((PUBLISHING,), ways, ways + sum(beside[zone] for _, zone in met), "P L")
-    away = [each for each in ledger.heard if zones.zone_for(each.asked) != each.broker]
+    away = [each for each in facts.heard if zones.zone_for(each.asked) != each.broker]
     yield from run.equal(DELIVERING, len(away), "M")
-    told = [beside[broker] * n for broker, n in enumerate(map(sum, zip(ledger.renewed, ledger.first, strict=True)))]
+    told = [beside[broker] * n for broker, n in enumerate(map(sum, zip(facts.renewed, facts.first, strict=True)))]
     yield from run.equal(UPDATING, sum(told), "n U")
 
 
@@ -90,11 +90,11 @@ def _basic_gossip(run: Counted) -> Iterable[str]:
 
 
 def _informed_gossip(run: Counted) -> Iterable[str]:
-    ledger = run.ledger
+    facts = run.facts
     degrees = [len(run.chart.neighbours[broker]) for broker in range(run.chart.n_brokers)]
-    asked = sum(degrees[broker] for broker, _ in (*ledger.wanted, *ledger.unwanted))
+    asked = sum(degrees[broker] for broker, _ in (*facts.wanted, *facts.unwanted))
     yield from run.equal(SUBSCRIBING, asked, "n S")
-    yield from run.equal(UPDATING, sum(d * n for d, n in zip(degrees, ledger.renewed, strict=True)), "n U")
+    yield from run.equal(UPDATING, sum(d * n for d, n in zip(degrees, facts.renewed, strict=True)), "n U")
     yield from _spread(run, (PUBLISHING, DELIVERING))
 
 
@@ -106,17 +106,17 @@ def _spread(run: Counted, columns: tuple[str, ...]) -> Iterable[str]:
 
 
 def _zone_leases(run: Counted) -> Iterable[str]:
-    ledger, zones = run.ledger, run.zones
+    facts, zones = run.facts, run.zones
     assert zones is not None
-    zone_of = {key: zones.zone_of(each.place) for key, each in ledger.published.items()}
-    away = sum(1 + (key in ledger.retracted) for key, zone in zone_of.items() if zone != key[0])
+    zone_of = {key: zones.zone_of(each.place) for key, each in facts.published.items()}
+    away = sum(1 + (key in facts.retracted) for key, zone in zone_of.items() if zone != key[0])
     yield from run.equal(PUBLISHING, away, "P")
-    first = [(broker, zones.reached(asked, ledger.first_gate(asked))) for broker, asked in ledger.wanted]
+    first = [(broker, zones.reached(asked, facts.first_gate(asked))) for broker, asked in facts.wanted]
     least = sum(len(set(reached) - {broker}) for broker, reached in first)
     yield from run.within((SUBSCRIBING,), least, None, "the first leases")
-    least = sum(len(homes - {zone_of[key]}) for key, homes in ledger.entered.items())
+    least = sum(len(homes - {zone_of[key]}) for key, homes in facts.entered.items())
     yield from run.within((DELIVERING, RECALLING), least, None, "M")
-    yield from run.within((DELIVERING,), 0, run.links * ledger.n_told, "M")
+    yield from run.within((DELIVERING,), 0, run.links * facts.n_told, "M")
 
 
 CHECKS: dict[str, Callable[[Counted], Iterable[str]]] = {

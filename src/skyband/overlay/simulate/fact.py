@@ -18,7 +18,7 @@ class HeardAway(NamedTuple):
     asked: RoutedSubscription
 
 
-class Ledger:
+class RunFacts:
     """Publications by key, and subscriptions with their brokers, by what is on the disks; and what homes have sent.
 
     `entered` has the homes where a publication has entered a top; `first` and `renewed` count the proxies of each home.
