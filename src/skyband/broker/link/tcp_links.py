@@ -166,6 +166,9 @@ class TcpLinks(Links):
             self._trouble(peer, str(error))
         except (OSError, EOFError) as error:
             self._trouble(peer, self._why(error))
+        except Exception:
+            # Whatever it is, it must not be the last time that this peer was dialled.
+            logger.exception("%s: no link with %s.", self._place.name, place.name)
 
     async def _meet(self, streams: Streams, expected: int | None) -> int:
         """Greet; answers with the number of the peer, or raises `LinkRefused`."""
@@ -211,8 +214,12 @@ class TcpLinks(Links):
 
     def _check_name(self, writer: asyncio.StreamWriter, name: str) -> None:
         """The certificate of the other side has to name the broker that it says to be."""
+        if self._as_server is None:
+            return
         found: ssl.SSLObject | None = writer.get_extra_info("ssl_object")
-        if self._as_server is not None and (found is None or name not in names_in(found.getpeercert())):
+        if found is None:
+            raise ConnectionResetError
+        if name not in names_in(found.getpeercert()):
             raise LinkRefused(f"TLS was refused: the certificate of the other side does not name the broker {name}.")
 
     def _greeting(self, target: str) -> Greeting:
