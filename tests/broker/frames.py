@@ -100,7 +100,7 @@ def frames() -> st.SearchStrategy[Frame]:
         proxies,
         st.builds(Withdraw, ids, columns),
         st.builds(Recall, ids, counts),
-        st.builds(Silence, longs, st.one_of(st.none(), longs)),
+        st.builds(Silence, longs, st.one_of(st.none(), longs, st.lists(st.tuples(ids, longs), max_size=3).map(tuple))),
         st.builds(Acknowledge, longs),
         st.builds(Want, longs, longs),
         st.builds(GivenUp, longs, counts),

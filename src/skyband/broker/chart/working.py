@@ -32,6 +32,8 @@ Reader = Callable[[str, Any], Any]
 LinkNames = tuple[tuple[str, str], ...]
 MOST = 10**9
 SAMPLED_PER_BROKER = 64
+ENGINES = {"window": "skyband"}
+"""The engines of homes, where the chart names none."""
 ZONED = ("zone-leases", "rendezvous")
 
 
@@ -114,6 +116,7 @@ def read_options(
     found["strategy"] = read_choice("strategy", given["strategy"], STRATEGIES)
     routed = names_where(lambda family: family.routing is not None)
     family = FAMILIES[read_choice("family", given.get("family", "window"), routed)]
+    found.setdefault("engine", ENGINES.get(family.name, "scan"))
     found |= {"family": family.name, "settings": _settings(family, given, folder)}
     if "mode" not in found:
         found["mode"] = "watermark" if strategy_named(found["strategy"]).waits else "eager"

@@ -50,5 +50,10 @@ async def dialled(address: Address, context: ssl.SSLContext | None, stall: float
         asyncio.open_connection(address.host, address.port, ssl=context, ssl_handshake_timeout=seconds),
         2 * HANDSHAKE_SECONDS,
     )
-    keep_alive(writer.get_extra_info("socket"), stall)
+    place = writer.get_extra_info("socket")
+    if place is None:
+        # The other side has hung up at the end of the handshake.
+        writer.transport.abort()
+        raise ConnectionResetError
+    keep_alive(place, stall)
     return reader, writer

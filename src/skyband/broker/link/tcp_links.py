@@ -136,7 +136,7 @@ class TcpLinks(Links):
         except (LinkRefused, BadFrame) as error:
             self._tell(where, str(error))
         except (OSError, EOFError) as error:
-            self._tell(where, _why(error))
+            self._tell(where, self._why(error))
         finally:
             release()
             # Where the handshake fails, nobody else closes it.
@@ -165,7 +165,10 @@ class TcpLinks(Links):
         except (LinkRefused, BadFrame) as error:
             self._trouble(peer, str(error))
         except (OSError, EOFError) as error:
-            self._trouble(peer, _why(error))
+            self._trouble(peer, self._why(error))
+        except Exception:
+            # Whatever it is, it must not be the last time that this peer was dialled.
+            logger.exception("%s: no link with %s.", self._place.name, place.name)
 
     async def _meet(self, streams: Streams, expected: int | None) -> int:
         """Greet; answers with the number of the peer, or raises `LinkRefused`."""
@@ -211,8 +214,12 @@ class TcpLinks(Links):
 
     def _check_name(self, writer: asyncio.StreamWriter, name: str) -> None:
         """The certificate of the other side has to name the broker that it says to be."""
+        if self._as_server is None:
+            return
         found: ssl.SSLObject | None = writer.get_extra_info("ssl_object")
-        if self._as_server is not None and (found is None or name not in names_in(found.getpeercert())):
+        if found is None:
+            raise ConnectionResetError
+        if name not in names_in(found.getpeercert()):
             raise LinkRefused(f"TLS was refused: the certificate of the other side does not name the broker {name}.")
 
     def _greeting(self, target: str) -> Greeting:
@@ -239,6 +246,17 @@ class TcpLinks(Links):
                 del self._connections[peer]
                 counts.is_connected, counts.queued_bytes, counts.last_trouble = False, 0, why
                 self._listener.disconnected(peer, why)
+
+    def _why(self, error: BaseException) -> str:
+        """Why there is no link, with a hint where TLS hides it: only one side sees what is wrong with a certificate."""
+        if isinstance(error, ssl.SSLError):
+            return reason_against(error)
+        if isinstance(error, TimeoutError):
+            return "The other side did not answer in time."
+        why = "The other side has hung up." if isinstance(error, EOFError) else reason_against(error)
+        is_hidden = self._as_server is not None and isinstance(error, EOFError | ConnectionError)
+        is_hidden = is_hidden and not isinstance(error, ConnectionRefusedError)
+        return f"{why} It may not take the certificate of {self._place.name}: its log says why." if is_hidden else why
 
     def _trouble(self, peer: int, why: str) -> None:
         self._counts[peer].last_trouble = why
@@ -269,11 +287,3 @@ def pause_after(n_failures: int) -> float:
     """How many seconds to wait before dialling again: twice as many each time, and never the same for all."""
     longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(n_failures, 16))
     return longest * random.uniform(0.5, 1.0)
-
-
-def _why(error: BaseException) -> str:
-    if isinstance(error, EOFError):
-        return "The other side has hung up."
-    if isinstance(error, TimeoutError):
-        return "The other side did not answer in time."
-    return reason_against(error)

@@ -15,6 +15,7 @@ from skyband.broker.wire.value import (
     flag,
     id_of,
     maybe_whole,
+    met_of,
     row_of,
     shown,
     steps_of,
@@ -108,7 +109,7 @@ def _make_recall(family: FrameFamily, given: Any) -> Frame:
 
 def _make_silence(family: FrameFamily, given: Any) -> Frame:
     until, asked = _fields(given, 2)
-    return Silence(whole(until), maybe_whole(asked))
+    return Silence(whole(until), met_of(asked))
 
 
 def _make_acknowledge(family: FrameFamily, given: Any) -> Frame:

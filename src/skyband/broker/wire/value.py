@@ -30,6 +30,13 @@ def id_of(given: Any) -> Id:
     return given if isinstance(given, str) else whole(given)
 
 
+def met_of(given: Any) -> int | tuple[tuple[Id, int], ...] | None:
+    """How many requests are met, or the versions of subscriptions that are, or neither."""
+    if not isinstance(given, list):
+        return maybe_whole(given)
+    return tuple((id_of(id), whole(version)) for id, version in given)
+
+
 def row_of(given: Any) -> dict[str, Any]:
     """A row, by the names of its columns."""
     if not isinstance(given, dict):
