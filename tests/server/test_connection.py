@@ -61,6 +61,20 @@ def test_who_does_not_go_on_is_not_waited_for(server: Running, monkeypatch: pyte
     assert call(server.address, "GET", "/readyz").status == 200
 
 
+@pytest.mark.parametrize(
+    "said", [b"nonsense\r\n\r\n", b"GET /v1/\x00 HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n: x\r\n\r\n"]
+)
+def test_what_is_not_http_is_told_so_as_a_problem(server: Running, said: bytes) -> None:
+    with raw(server.address) as place:
+        place.sendall(said)
+        answer = http.client.HTTPResponse(place)
+        answer.begin()
+        told = json.loads(answer.read())
+        assert (answer.status, answer.headers["content-type"]) == (400, "application/problem+json")
+        assert told["status"] == 400
+        answer.close()
+
+
 def test_a_head_without_end_is_broken_off(server: Running) -> None:
     with raw(server.address) as place:
         place.sendall(b"GET /healthz HTTP/1.1\r\n")
