@@ -4,7 +4,10 @@ import contextlib
 import http.client
 import json
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -90,3 +93,21 @@ def ended(place: socket.socket) -> bytes:
         return b"".join(iter(lambda: place.recv(65536), b""))
     except ConnectionError:
         return b""
+
+
+def test_more_connections_are_held_than_the_system_gives_by_default(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "skyband", "serve", "--data", str(tmp_path / "data"), "--port", "0", "--json"]
+    process = subprocess.Popen(
+        ["sh", "-c", 'ulimit -Sn 96; exec "$@"', "sh", *words], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    address = json.loads("".join(process.stdout.readline() for _ in range(4)))["address"]
+    call(address, "POST", "/v1/streams", {"name": "s", "family": "window"})
+    with contextlib.ExitStack() as stack:
+        for _ in range(150):
+            reader = stack.enter_context(raw(address))
+            reader.sendall(b"GET /v1/streams/s/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert reader.recv(9) == b"HTTP/1.1 "
+        assert "skyband_connections 150\n" in call(address, "GET", "/metrics").body
+        process.terminate()
+        process.communicate()
