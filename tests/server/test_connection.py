@@ -4,7 +4,10 @@ import contextlib
 import http.client
 import json
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +64,20 @@ def test_who_does_not_go_on_is_not_waited_for(server: Running, monkeypatch: pyte
     assert call(server.address, "GET", "/readyz").status == 200
 
 
+@pytest.mark.parametrize(
+    "said", [b"nonsense\r\n\r\n", b"GET /v1/\x00 HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n: x\r\n\r\n"]
+)
+def test_what_is_not_http_is_told_so_as_a_problem(server: Running, said: bytes) -> None:
+    with raw(server.address) as place:
+        place.sendall(said)
+        answer = http.client.HTTPResponse(place)
+        answer.begin()
+        told = json.loads(answer.read())
+        assert (answer.status, answer.headers["content-type"]) == (400, "application/problem+json")
+        assert told["status"] == 400
+        answer.close()
+
+
 def test_a_head_without_end_is_broken_off(server: Running) -> None:
     with raw(server.address) as place:
         place.sendall(b"GET /healthz HTTP/1.1\r\n")
@@ -76,3 +93,21 @@ def ended(place: socket.socket) -> bytes:
         return b"".join(iter(lambda: place.recv(65536), b""))
     except ConnectionError:
         return b""
+
+
+def test_more_connections_are_held_than_the_system_gives_by_default(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "skyband", "serve", "--data", str(tmp_path / "data"), "--port", "0", "--json"]
+    process = subprocess.Popen(
+        ["sh", "-c", 'ulimit -Sn 96; exec "$@"', "sh", *words], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    address = json.loads("".join(process.stdout.readline() for _ in range(4)))["address"]
+    call(address, "POST", "/v1/streams", {"name": "s", "family": "window"})
+    with contextlib.ExitStack() as stack:
+        for _ in range(150):
+            reader = stack.enter_context(raw(address))
+            reader.sendall(b"GET /v1/streams/s/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert reader.recv(9) == b"HTTP/1.1 "
+        assert "skyband_connections 150\n" in call(address, "GET", "/metrics").body
+        process.terminate()
+        process.communicate()

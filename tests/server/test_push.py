@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pyarrow as pa
@@ -66,6 +67,25 @@ def test_one_connection_carries_many_subscriptions_or_all(server: Running, ask: 
         ask("DELETE", SUBS + "/bob")
         ended = some.next()
         assert (shown(ended), ended.data["ended"]) == ([("bob", "leave", 1, None)], ["bob"])
+
+
+def test_who_listens_to_the_same_is_sent_one_text(server: Running, ask: Ask) -> None:
+    ask("POST", SUBS, [near("ann"), near("bob", 1.0)])
+    asked = ["", "", "?subscriptions=ann", "?subscriptions=bob", "?subscriptions=bob,ann"]
+    with ExitStack() as stack:
+        readers = [stack.enter_context(Reader(server.address, EVENTS + query)) for query in asked]
+        for reader in readers:
+            reader.until("ready")
+        ask("POST", PUBS, [point(1, 1.0)])
+        told = [[row[0] for row in shown(reader.next())] for reader in readers]
+        assert told == [["ann", "bob"], ["ann", "bob"], ["ann"], ["bob"], ["ann", "bob"]]
+        ask("DELETE", SUBS + "/ann")
+        ended = [reader.next().data["ended"] for i, reader in enumerate(readers) if i != 3]
+        assert ended == [["ann"]] * 4
+    step = Pushed(NumberedStep(StepId("e", 1), pa.table({}), ("bob",)), {"ann": ["1"]}, {}, {}, None, {})
+    assert step.event_for(["ann", "bob"]) is step.event_for(("ann", "bob"))
+    assert step.event_for(["ann"]).data == '{"step":"e.1","changes":[1]}'
+    assert step.event_for(["ann", "bob"]).data == '{"step":"e.1","changes":[1],"ended":["bob"]}'
 
 
 def test_what_was_missed_is_told_to_one_who_resumes(server: Running, ask: Ask) -> None:
@@ -152,12 +172,12 @@ def test_nothing_is_told_in_latest_where_all_is_as_it_was() -> None:
         listener.begin(AttachedTo(frozenset(["ann"]), StepId("e", 0), [], {"ann": ((0, 1.0),)}))
         for i, top in enumerate([((1, 0.5),), ((0, 1.0),)], 1):
             step = NumberedStep(StepId("e", i), pa.table({}))
-            listener.offer(Pushed(step, {}, {"ann": top}, {"ann": [top[0][0]]}, i), ["ann"])
+            listener.offer(Pushed(step, {}, {"ann": top}, {"ann": [top[0][0]]}, i, {}), ["ann"])
         waiting = asyncio.create_task(listener.next())
         await asyncio.sleep(0.01)
         assert not waiting.done()
         step = NumberedStep(StepId("e", 3), pa.table({}), ("ann",))
-        listener.offer(Pushed(step, {}, {"ann": ()}, {}, 3), ["ann"])
+        listener.offer(Pushed(step, {}, {"ann": ()}, {}, 3, {}), ["ann"])
         return await waiting
 
     (event,) = asyncio.run(run())
@@ -191,7 +211,7 @@ def test_a_slow_reader_of_every_step_gets_all_up_to_the_end(server: Running, ask
         listener.ids = None
         for i in range(1, 100):
             step = NumberedStep(StepId("e", i), pa.table({}))
-            listener.offer(Pushed(step, {"ann": ['{"x":1}'] * 5}, {}, {}, None), ["ann"])
+            listener.offer(Pushed(step, {"ann": ['{"x":1}'] * 5}, {}, {}, None, {}), ["ann"])
         return await listener.next() + await listener.next()
 
     events = asyncio.run(run())

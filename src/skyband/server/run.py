@@ -19,6 +19,8 @@ from skyband.server.http.entrance import Entrance
 from skyband.server.service import Service
 
 GRACE_SECONDS = 3
+# Files that a server has open beside its connections.
+SPARE_FILES = 500
 Beside = Callable[[Service], Coroutine[Any, Any, None]]
 """Something that runs with a server on its loop, such as what publishes for a demonstration."""
 # How soon a request to stop is seen.
@@ -56,6 +58,7 @@ def serve(
 ) -> None:
     """Run a server until it is asked to stop; its address is told once it is ready, and `beside` runs with it."""
     place = bind(config)
+    allow_connections(config.limits.connections)
     entrance = Entrance()
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     # It would write whole addresses, with the tickets in them.
@@ -99,6 +102,18 @@ def bind(config: ServerConfig) -> socket.socket:
     except OSError as error:
         raise BadServerConfig(f"The server cannot listen at {config.host}:{config.port}: {error.strerror}.") from None
     return place
+
+
+def allow_connections(n: int) -> None:
+    """Let this process have so many files open, or as many as the system allows it; a thousand is a common default."""
+    try:
+        import resource
+    except ImportError:  # there is no such limit on Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = n + SPARE_FILES if hard == resource.RLIM_INFINITY else min(n + SPARE_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def check_exposure(config: ServerConfig, service: Service) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from skyband.server.http.problem import MEDIA_TYPE, Problem
+
 ABORT = "skyband.abort"
 """Where the application finds what breaks a connection off."""
 LONGEST_HEAD = 256 * 1024
@@ -50,6 +52,13 @@ class HttpConnection(HttpToolsProtocol):
         """Begin to answer."""
         self._have_head()
         super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Tell that a request cannot be read, as every other problem is told, and end the connection."""
+        body = Problem(400, "http", "Bad Request", "The request is not HTTP that can be read.").body()
+        head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\n"
+        self.transport.write(head.encode() + b"connection: close\r\n\r\n" + body)
+        self.transport.close()
 
     def _await_head(self) -> None:
         self._n_head = 0

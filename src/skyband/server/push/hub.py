@@ -149,7 +149,7 @@ class Hub:
         """On the thread of the streams: what listeners need of the steps."""
         watched = self._watched.get(key)
         if watched is None or not watched.heard:
-            return [Pushed(step, {}, {}, {}, None) for step in result.steps]
+            return [Pushed(step, {}, {}, {}, None, {}) for step in result.steps]
         stream, (listened, latest) = streams.get(*key), watched.chosen()
         heard = [step.heard_by(listened) for step in result.steps]
         news = dict.fromkeys(id for step, its in zip(result.steps, heard, strict=True) for id in [*its, *step.ended])
@@ -157,7 +157,7 @@ class Hub:
         # The steps of one verb are handed over together: the tops are those after the last of them.
         tops = _tops(stream, wanted)
         return [
-            Pushed(step, its, tops, step.firsts(wanted) if wanted else {}, stream.engine.now)
+            Pushed(step, its, tops, step.firsts(wanted) if wanted else {}, stream.engine.now, {})
             for step, its in zip(result.steps, heard, strict=True)
         ]
 

@@ -8,7 +8,7 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from skyband.contract.tops import Id
@@ -26,6 +26,18 @@ class Pushed(NamedTuple):
     tops: Mapping[Id, RankedTop]
     firsts: Mapping[Id, list[Id]]
     now: int | None
+    written: dict[tuple[Id, ...], PushEvent]
+    """What was written for some subscriptions already: ten thousand who listen to the same share one text."""
+
+    def event_for(self, ids: Sequence[Id]) -> PushEvent:
+        """The step, as those are told who listen to these of the subscriptions that it touches."""
+        event = self.written.get(key := tuple(ids))
+        if event is None:
+            texts = [text for id in ids for text in self.heard.get(id, ())]
+            ended = set(self.step.ended).intersection(ids)
+            event = changes_event(self.step.id, texts, [id for id in self.step.ended if id in ended])
+            self.written[key] = event
+        return event
 
 
 class AttachedTo(NamedTuple):
@@ -112,9 +124,7 @@ class EveryListener(Listener):
         """Take a step, or end the connection where too much waits already."""
         if self.closed:
             return
-        texts = [text for id in touched for text in pushed.heard.get(id, ())]
-        ended = [id for id in pushed.step.ended if self.ids is None or id in self.ids]
-        event = changes_event(pushed.step.id, texts, [id for id in ended if self.request.sees(id)])
+        event = pushed.event_for(touched)
         if self.n_bytes and self.n_bytes + event.weight > self.most_bytes:
             self.close("overflow", "The reader is too slow: resume with the last id, or ask for the mode latest.")
             return

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from skyband.contract.tops import Id
@@ -10,6 +11,8 @@ from skyband.server.stream.numbered import StepId
 PushKind = Literal["snapshot", "ready", "changes", "reset", "closing", "beat"]
 # How many tops one snapshot event has at most: one of all tops of a stream might be larger than a reader's buffer.
 TOPS_PER_EVENT = 200
+# How many events are kept as they were written, for others who are sent the same in a moment.
+SHARED = 16
 
 
 class PushEvent(NamedTuple):
@@ -26,14 +29,19 @@ class PushEvent(NamedTuple):
 
     def server_sent(self) -> bytes:
         """The event as text/event-stream has it. A beat has no data: browsers note its id and tell nobody."""
-        if self.kind == "beat":
-            return f"id: {self.id}\n\n".encode() if self.id else b":\n\n"
-        named = f"id: {self.id}\n" if self.id else ""
-        return f"event: {self.kind}\n{named}data: {self.data}\n\n".encode()
+        return _server_sent(self)
 
     def message(self) -> str:
         """The event as one message of a WebSocket."""
         return f'{{"event":"{self.kind}","id":{json.dumps(self.id)},"data":{self.data or "null"}}}'
+
+
+@lru_cache(maxsize=SHARED)
+def _server_sent(event: PushEvent) -> bytes:
+    if event.kind == "beat":
+        return f"id: {event.id}\n\n".encode() if event.id else b":\n\n"
+    named = f"id: {event.id}\n" if event.id else ""
+    return f"event: {event.kind}\n{named}data: {event.data}\n\n".encode()
 
 
 def changes_event(id: StepId, texts: Iterable[str], ended: Iterable[Id] = (), netted: bool = False) -> PushEvent:
