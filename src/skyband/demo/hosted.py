@@ -68,7 +68,8 @@ async def _top_up(service: Service, stream: SmallStream) -> None:
     its = service.streams.get(Caller().tenant, stream.name)
     while True:
         await asyncio.sleep(TOP_UP_SECONDS)
-        left = await service.worker.ask(lambda _: its.engine.budgets().to_pylist())
+        engine: Any = its.engine
+        left = await service.worker.ask(lambda _: engine.budgets().to_pylist())
         spent = {row["id"] for row in left if row["budget"] == 0}
         for row in stream.subscriptions:
             if row["id"] in spent:
