@@ -106,7 +106,7 @@ def _adverts(dice: random.Random) -> SmallStream:
     def visitor(dice: random.Random) -> Row:
         age = round(min(90.0, max(12.0, dice.gauss(38, 16))))
         income, far = round(dice.lognormvariate(3.8, 0.5)), round(dice.expovariate(0.12), 1)
-        return {"point": [age, income, far], "text": f"somebody of {age}, earning {income},000, {far} km away"}
+        return {"point": [age, income, far], "text": f"Somebody of {age}, earning {income},000, {far} km away"}
 
     spec = StreamSpec("ranked", options={"k": 5})
     return SmallStream("visitors", spec, asked, _drawn(dice, visitor), 1.0)
