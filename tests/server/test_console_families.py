@@ -163,7 +163,11 @@ def test_adverts_for_a_visitor_and_budgets_that_run_down(page: Page, families: s
 def budgets(page: Page) -> dict[str, str]:
     """What the screen says is left, by subscription."""
     listed: list[str] = page.run("[...document.querySelectorAll('.budgets li')].map((it) => it.innerText)")
-    return dict((line.strip() for line in text.splitlines() if line.strip()) for text in listed)
+    found: dict[str, str] = {}
+    for text in listed:
+        name, left = (line.strip() for line in text.splitlines() if line.strip())
+        found[name] = left
+    return found
 
 
 def encloses(one: dict[str, Any], other: dict[str, Any]) -> bool:

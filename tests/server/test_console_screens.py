@@ -31,10 +31,10 @@ SHOWN = {
 COUNTED = "/[1-9]/.test(document.querySelector('.map-count')?.textContent)"
 OTHERWISE = {
     "map?stream=stocks": "/is among the lowest/.test(document.querySelectorAll('.map-count')[1]?.textContent)",
-    "map?stream=adverts": "document.querySelector('.advert .fit') && document.querySelector('.budgets li')",
+    "map?stream=visitors": "document.querySelector('.advert .fit') && document.querySelector('.budgets li')",
     "map?stream=sensors": f"{COUNTED} && document.querySelectorAll('.map-axes select').length === 2",
     "covering?stream=stocks": "document.querySelector('.forest .member .n') && document.querySelector('.box')",
-    "tops?stream=adverts": "document.querySelector('.panel tbody tr')",
+    "tops?stream=visitors": "document.querySelector('.panel tbody tr')",
 }
 # Of four looks that a screen has, two are seen every day, and all in the soak.
 LOOKS = {

@@ -65,10 +65,10 @@ async def _publish(service: Service, stream: SmallStream) -> None:
 
 async def _top_up(service: Service, stream: SmallStream) -> None:
     """Give those that have spent their budget a new one after a while, so that there is always something to see."""
-    its = service.streams.get(Caller().tenant, stream.name)
+    engine: Any = service.streams.get(Caller().tenant, stream.name).engine
     while True:
         await asyncio.sleep(TOP_UP_SECONDS)
-        left = await service.worker.ask(lambda _: its.engine.budgets().to_pylist())
+        left = await service.worker.ask(lambda _: engine.budgets().to_pylist())
         spent = {row["id"] for row in left if row["budget"] == 0}
         for row in stream.subscriptions:
             if row["id"] in spent:

@@ -25,8 +25,8 @@ class SmallStream(NamedTuple):
 
 
 def small_streams(seed: int) -> list[SmallStream]:
-    """One stream for each family beside that of the city."""
-    dice = [random.Random(f"{seed} {name}") for name in ("stocks", "adverts", "sensors")]
+    """One stream for each family beside that of the city, which stays the first by name."""
+    dice = [random.Random(f"{seed} {name}") for name in ("stocks", "visitors", "sensors")]
     return [_stocks(dice[0]), _adverts(dice[1]), _sensors(dice[2])]
 
 
@@ -106,10 +106,10 @@ def _adverts(dice: random.Random) -> SmallStream:
     def visitor(dice: random.Random) -> Row:
         age = round(min(90.0, max(12.0, dice.gauss(38, 16))))
         income, far = round(dice.lognormvariate(3.8, 0.5)), round(dice.expovariate(0.12), 1)
-        return {"point": [age, income, far], "text": f"somebody of {age}, earning {income},000, {far} km away"}
+        return {"point": [age, income, far], "text": f"Somebody of {age}, earning {income},000, {far} km away"}
 
     spec = StreamSpec("ranked", options={"k": 5})
-    return SmallStream("adverts", spec, asked, _drawn(dice, visitor), 1.0)
+    return SmallStream("visitors", spec, asked, _drawn(dice, visitor), 1.0)
 
 
 MACHINES = 12

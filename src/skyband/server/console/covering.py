@@ -11,7 +11,7 @@ from skyband.contract.tops import Id
 from skyband.server.stream.registry import Registered
 from skyband.server.stream.served import ServedStream
 
-MOST_MEMBERS = 1000
+MOST_MEMBERS = 500
 """How many subscriptions, the first by id, are held against each other."""
 SIDES = ("lo", "hi")
 
@@ -43,6 +43,15 @@ def forest_of(subscriptions: Iterable[tuple[Id, Registered]], dims: int | None) 
     if not boxes:
         return []
     cover = CoverSet()
-    cover.add(boxes)
+    # One by one and the smallest first, so that each hangs below the next larger one rather than all below a root.
+    for box in sorted(boxes, key=_size):
+        cover.add([box])
     above = {row["subscription"]: row["covered_by"] for row in cover.covered_by().to_pylist()}
     return [box | {"covered_by": above[box["id"]]} for box in boxes]
+
+
+def _size(box: Mapping[str, Any]) -> tuple[int, float]:
+    """How large a box is: by its sides without an end, and then by how long the others are together."""
+    ends = list(zip(box["lo"], box["hi"], strict=True))
+    n_open = sum((lo is None) + (hi is None) for lo, hi in ends)
+    return n_open, sum(hi - lo for lo, hi in ends if lo is not None and hi is not None)

@@ -93,6 +93,8 @@ function StreamChoice() {
 
 function Nav({ current, query }) {
   const kept = new URLSearchParams([...query].filter(([name]) => name === "stream" || name === "show"));
+  // On a phone the menu is wider than its place.
+  useEffect(() => document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [current]);
   const to = (name) => `#/${name}${kept.size ? `?${kept}` : ""}`;
   return html`<nav aria-label="Screens"><ul>${SCREENS.map(
     (screen) => html`<li><a href=${to(screen.name)} aria-current=${screen === current ? "page" : null}

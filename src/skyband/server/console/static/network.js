@@ -47,6 +47,8 @@ function centred(places) {
   if (places.length < 2) return places.map(() => [0, 0]);
   const [xs, ys] = [places.map(([x]) => x), places.map(([, y]) => y)];
   const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-  const half = Math.max(x1 - x0, y1 - y0, 1e-6) / 2;
-  return places.map(([x, y]) => [(x - (x0 + x1) / 2) / half, (y - (y0 + y1) / 2) / half]);
+  // Each axis fills the picture, but for one along which there is next to nothing.
+  const least = Math.max(x1 - x0, y1 - y0, 1e-6) / 4;
+  const half = [Math.max(x1 - x0, least) / 2, Math.max(y1 - y0, least) / 2];
+  return places.map(([x, y]) => [(x - (x0 + x1) / 2) / half[0], (y - (y0 + y1) / 2) / half[1]]);
 }

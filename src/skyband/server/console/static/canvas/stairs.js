@@ -45,7 +45,8 @@ export class Stairs extends Board {
     const { west, east } = lowerNeighbours(object, objects, k);
     ink.save();
     ink.strokeStyle = colour("--faint");
-    ink.setLineDash([4, 5]);
+    ink.setLineDash([3, 6]);
+    ink.globalAlpha = 0.55;
     for (const one of [...west, ...east]) this.drawQuadrant(ink, one.x);
     ink.restore();
     for (const tile of this.tiles) this.drawTile(ink, tile, k);

@@ -74,8 +74,7 @@ function Trees({ trees, chosen }) {
     ${found.map((place) => {
       const [x, y] = at(place);
       const { node } = place;
-      return html`<a class=${node === chosen ? "member chosen" : "member"} key=${node.id} href=${`#member-${node.id}`} onClick=${choose(node)}
-        aria-label=${node.children.length ? `${node.id}, stands for ${node.n - 1}` : node.id}><circle cx=${x} cy=${y} r=${Math.min(9, 3.5 + Math.sqrt(node.n - 1))} class=${node.depth ? "" : "root"} />
+      return html`<a class=${node === chosen ? "member chosen" : "member"} key=${node.id} href=${`#member-${node.id}`} onClick=${choose(node)}><circle cx=${x} cy=${y} r=${Math.min(9, 3.5 + Math.sqrt(node.n - 1))} class=${node.depth ? "" : "root"} />
         <text x=${x + 13} y=${y + 4}>${node.id}${node.children.length ? html`<tspan class="n"> ${node.n - 1}</tspan>` : ""}</text></a>`;
     })}</svg></div>`;
 }

@@ -41,7 +41,7 @@ function Standing({ status, batches, theme }) {
       <${Stat} label="Committed" value=${duration(status.seconds_since)} unit="ago" hint="It grows while nothing arrives, and while nothing runs" />
       <${Stat} label="Waiting rows" value=${waits.length ? count(waits.reduce((sum, [, n]) => sum + n, 0)) : "–"} hint=${waits.length ? waits.map(([noun, n]) => `${count(n)} ${noun}`).join(", ") : "Counted for embedded logs, where the configuration of the pipeline is named"} />
       <${Stat} label="Delivered" value=${html`<span class=${status.undelivered === null ? "good" : "bad"}>${status.undelivered === null ? "All" : `Not ${count(status.undelivered)}`}</span>`} hint="Whether all sinks have the last batch" />
-      <${Stat} label="Subscriptions" value=${count(last.subscriptions)} /><${Stat} label="Time of the stream" value=${last.now === null ? "–" : dateTime(last.now)} />
+      <${Stat} label="Subscriptions" value=${count(last.subscriptions)} /><${Stat} label="Time of the stream" value=${html`<span class="date">${last.now === null ? "–" : dateTime(last.now)}</span>`} />
       <${Stat} label="Zones a publication" value=${last.replication === null ? "–" : last.replication.toFixed(2)} hint="To how many zones a publication is sent: 1 is the best" />
       <${Stat} label="Dead letters" value=${html`<span class=${dead.rows ? "bad" : "good"}>${count(dead.rows)}</span>`} /></div>
     <div class="pair"><${Panel}><${Chart} title="Seconds of a batch" history=${batches} series=${SERIES} theme=${theme} show=${rate} /><//>
