@@ -55,7 +55,7 @@ class HomeIntake:
 
     def start(self, until: int) -> None:
         """What the clients here do not want any more ends; a home in which nothing has begun starts at this time."""
-        if not self._home.begun:
+        if not self._home.begun and not self._home.ending:
             self._home.applied = max(self._home.applied, until)
         self._home.fitting.told()
         for id in sorted(self._home.begun - self._broker.registrations.known.keys(), key=str):
