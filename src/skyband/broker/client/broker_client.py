@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Generator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -78,7 +78,7 @@ class BrokerClient:
         """Tell the broker that it shall leave; answers with what it still has."""
         return self._do(self._client.drain())
 
-    def follow(self, ids: Sequence[Id] | None = None, cursor: str | None = None) -> Iterator[HomeEvent]:
+    def follow(self, ids: Sequence[Id] | None = None, cursor: str | None = None) -> Generator[HomeEvent, None, None]:
         """What is told of some subscriptions, or of all at this broker, across lost connections, without end."""
         events = self._client.follow(ids, cursor)
         try:
