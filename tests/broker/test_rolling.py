@@ -38,6 +38,7 @@ class Site:
 
 
 @pytest.mark.parametrize("strategy", EXACT)
+@pytest.mark.few(2)
 def test_a_broker_joins_and_leaves(strategy: str, tmp_path: Path) -> None:
     more = {"strategy": strategy, "zones": ZONES, "horizon": "10s"}
     three = document_of(("berlin", "oslo", "rome"), **more)
