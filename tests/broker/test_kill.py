@@ -28,8 +28,13 @@ class Follower(threading.Thread):
         self.resets: list[str] = []
         self.start()
 
+    def end(self) -> None:
+        """Follow no more."""
+        self._client.close()
+        self.join()
+
     def run(self) -> None:
-        """Follow without end."""
+        """Follow until the end."""
         for event in self._client.follow():
             if isinstance(event, TopsTold):
                 self.resets.append(event.why)
@@ -93,6 +98,8 @@ def play(folder: Path, seed: int, n_rounds: int, n_brokers: int = 3, **chart: An
         until = applied(clients)
         cursors = {name: int(client.top().cursor.rsplit("/", 1)[1]) for name, client in clients.items()}
         eventually(lambda: all(len(each.changes) >= cursors[name] for name, each in followers.items()))
+        for follower in followers.values():
+            follower.end()
         for process in network.processes.values():
             process.kill()
         records = {name: network.records(name) for name in network.names}

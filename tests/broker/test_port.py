@@ -1,7 +1,9 @@
 """The port for clients: what may be asked, how it is refused, and following across all that happens."""
 
+import asyncio
 import json
 import socket
+import ssl
 import urllib.error
 import urllib.request
 from itertools import pairwise
@@ -10,8 +12,17 @@ from typing import Any
 
 import pytest
 
-from skyband.broker import BrokerRefused, ChangesTold, NetworkChart, RunningBroker, TopsTold
+from skyband.broker import (
+    AsyncBrokerClient,
+    BrokerRefused,
+    BrokerUnreachable,
+    ChangesTold,
+    NetworkChart,
+    RunningBroker,
+    TopsTold,
+)
 from skyband.broker.port.access import token_digest
+from tests.broker.certificates import Authority
 from tests.broker.processes import at, eventually, near
 from tests.broker.threads import asking, chart_of, running
 
@@ -207,3 +218,36 @@ def test_figures_and_what_else_is_at_the_port_for_operations(tmp_path: Path) -> 
         with socket.create_connection(("127.0.0.1", berlin.ports.operations or 0)) as place:
             place.sendall(b"x" * 100_000)
         assert get(berlin, "/health")[0] == 200
+
+
+def test_clients_with_certificates(tmp_path: Path) -> None:
+    """The port asks for certificates of an authority for clients, even on this machine."""
+    authority = Authority(tmp_path)
+    for name in ("berlin", "ann"):
+        authority.sign(name)
+    tls = {"authority": "authority.pem", "certificate": "{name}.pem", "key": "{name}.key"}
+    chart = chart_of(tmp_path, ALONE, tls=tls, clients={"authority": "authority.pem"})
+    context = ssl.create_default_context(cafile=str(authority.file))
+    context.check_hostname = False
+    with running(chart, "berlin") as (broker,):
+        with asking(broker, seconds=0.5, tls=context) as client, pytest.raises(BrokerUnreachable):
+            client.status()
+        with asking(broker, seconds=0.5) as client, pytest.raises(BrokerUnreachable):
+            client.status()
+        context.load_cert_chain(tmp_path / "ann.pem", tmp_path / "ann.key")
+        with asking(broker, tls=context) as client:
+            assert client.status()["broker"] == "berlin"
+
+
+def test_a_client_with_a_loop(chart: NetworkChart) -> None:
+    async def talk_to(address: str) -> list[Any]:
+        async with AsyncBrokerClient(address) as client:
+            await client.subscribe([near("s", 0, 0)])
+            await client.publish([at(1, 0, 0)])
+            async for event in client.follow():
+                if isinstance(event, ChangesTold) or event.rows:  # type: ignore[union-attr]
+                    break
+            return [entry.publication for entry in (await client.top()).rows]
+
+    with running(chart, "berlin") as (broker,):
+        assert asyncio.run(talk_to(broker.address)) == [1]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from skyband.broker.chart.network_chart import NetworkChart
 from skyband.broker.driver.driver import Driver, MakeLinks
-from skyband.broker.journal.journal import Journal
+from skyband.broker.journal.journal import BrokerJournal
 from skyband.broker.link.tcp_links import TcpLinks
 from skyband.broker.operations.operations_port import OperationsPort
 from skyband.broker.port.client_port import ClientPort
@@ -36,7 +36,7 @@ def run_broker(
 ) -> bool:
     """Run a broker until it is asked to stop; its ports are told once it is live. False if not all is durable."""
     # What is wrong with files is found before anything begins.
-    journal = Journal(chart.files_of(name).data)
+    journal = BrokerJournal(chart.files_of(name).data)
     try:
         return asyncio.run(_run(chart, name, journal, asked_to_stop, tell, make_links))
     finally:
@@ -46,7 +46,7 @@ def run_broker(
 async def _run(
     chart: NetworkChart,
     name: str,
-    journal: Journal,
+    journal: BrokerJournal,
     asked_to_stop: Callable[[], bool],
     tell: Tell,
     make_links: MakeLinks | None,

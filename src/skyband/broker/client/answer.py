@@ -20,7 +20,7 @@ class RowRefused(NamedTuple):
     reason: str
 
 
-class TopEntry(NamedTuple):
+class HomeTopEntry(NamedTuple):
     """A publication in a top, ranks from 1, and the broker at which it was published."""
 
     subscription: Id
@@ -33,7 +33,7 @@ class TopEntry(NamedTuple):
 class BrokerTops(NamedTuple):
     """Tops as of the time `applied`; the changes that follow are those from `cursor` on."""
 
-    rows: list[TopEntry]
+    rows: list[HomeTopEntry]
     cursor: str
     applied: int
 
@@ -62,7 +62,7 @@ class ChangesTold(NamedTuple):
 class TopsTold(NamedTuple):
     """Tops to begin with, in place of all that was told before; `why` says why."""
 
-    rows: list[TopEntry]
+    rows: list[HomeTopEntry]
     why: str
     cursor: str
     applied: int
@@ -107,6 +107,6 @@ def event_in(told: dict[str, Any]) -> HomeEvent | None:
     return None
 
 
-def top_entries(rows: list[dict[str, Any]]) -> list[TopEntry]:
+def top_entries(rows: list[dict[str, Any]]) -> list[HomeTopEntry]:
     """The rows of tops."""
-    return [TopEntry(**row) for row in rows]
+    return [HomeTopEntry(**row) for row in rows]

@@ -131,8 +131,8 @@ class AsyncBrokerClient:
             done += await self._do_rows(do, batch)
         refused = [RowRefused(each["id"], each["refused"]) for each in done if "refused" in each]
         if refused:
-            more = f" (and {len(refused) - 1} more of {len(done)} rows)" if len(refused) > 1 else ""
-            raise BrokerRefused(f"{refused[0].id!r}: {refused[0].reason}{more}", refused)
+            more = f" So are {len(refused) - 1} more of {len(done)} rows." if len(refused) > 1 else ""
+            raise BrokerRefused(f"Row {refused[0].id!r} is refused: {refused[0].reason}{more}", refused)
         return done
 
     async def _do_rows(self, do: str, batch: list[Any]) -> list[dict[str, Any]]:
@@ -183,7 +183,7 @@ class AsyncBrokerClient:
     def _give_up_after(self, deadline: float, error: BaseException) -> None:
         if asyncio.get_running_loop().time() >= deadline:
             reason = str(error) or type(error).__name__
-            message = f"The broker at {self._address} was tried for {self._seconds:g} s: {reason}"
+            message = f"The broker at {self._address} was tried for {self._seconds:g} s: {reason.rstrip('.')}."
             raise BrokerUnreachable(message) from error
 
 

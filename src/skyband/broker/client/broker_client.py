@@ -3,7 +3,8 @@
 import asyncio
 import ssl
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -23,6 +24,7 @@ class BrokerClient:
     def __init__(
         self, address: str, token: str | None = None, tls: ssl.SSLContext | None = None, seconds: float = 30.0
     ) -> None:
+        self._is_closed = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="skyband-broker-client", daemon=True)
         self._thread.start()
@@ -41,9 +43,10 @@ class BrokerClient:
         self.close()
 
     def close(self) -> None:
-        """Hang up; nothing can be asked any more."""
-        if not self._loop.is_closed():
-            self._do(self._client.close())
+        """Hang up; nothing can be asked any more, and whoever follows comes to an end."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._do(_ended(self._client))
             self._end()
 
     def publish(self, rows: Iterable[Mapping[str, Any]]) -> list[PublishedRow]:
@@ -78,14 +81,17 @@ class BrokerClient:
         """Tell the broker that it shall leave; answers with what it still has."""
         return self._do(self._client.drain())
 
-    def follow(self, ids: Sequence[Id] | None = None, cursor: str | None = None) -> Iterator[HomeEvent]:
+    def follow(self, ids: Sequence[Id] | None = None, cursor: str | None = None) -> Generator[HomeEvent, None, None]:
         """What is told of some subscriptions, or of all at this broker, across lost connections, without end."""
         events = self._client.follow(ids, cursor)
         try:
             while True:
                 yield self._do(_next(events))
+        except CancelledError:
+            return
         finally:
-            self._do(_closed(events))
+            if not self._is_closed:
+                self._do(_closed(events))
 
     def _do(self, work: Coroutine[Any, Any, Got]) -> Got:
         done = asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -103,6 +109,15 @@ class BrokerClient:
 
 async def _made(address: str, token: str | None, tls: ssl.SSLContext | None, seconds: float) -> AsyncBrokerClient:
     return AsyncBrokerClient(address, token, tls, seconds)
+
+
+async def _ended(client: AsyncBrokerClient) -> None:
+    """End all that is asked and followed."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await client.close()
 
 
 async def _next(events: AsyncIterator[HomeEvent]) -> HomeEvent:

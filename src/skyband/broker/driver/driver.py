@@ -15,15 +15,25 @@ from typing import Any, TypeVar
 from skyband.broker.chart.network_chart import NetworkChart
 from skyband.broker.clock import AHEAD, BrokerClock, machine_time
 from skyband.broker.driver.beginning import beginning
+from skyband.broker.driver.broker_core import BrokerCore
 from skyband.broker.driver.change_ring import ChangeRing
-from skyband.broker.driver.core import BrokerCore
 from skyband.broker.driver.naming import id_in
 from skyband.broker.driver.outstanding import Outstanding, RequestRefused
-from skyband.broker.driver.task import Arrival, Effect, Look, Outcome, Packed, Request, Ring, Step, Task
-from skyband.broker.driver.traffic import Traffic
+from skyband.broker.driver.task import (
+    Arrival,
+    ClientRequest,
+    CoreLook,
+    CoreOutcome,
+    CoreRing,
+    Effect,
+    PackedSend,
+    Step,
+    Task,
+)
+from skyband.broker.driver.traffic import LinkTraffic
 from skyband.broker.driver.way import WayFinder
 from skyband.broker.journal.committer import Committer
-from skyband.broker.journal.journal import Journal, Kept, Trimmed, Written
+from skyband.broker.journal.journal import BrokerJournal, KeptRecords, TrimmedRecords, WrittenRecord
 from skyband.broker.link.links import Links
 from skyband.broker.wire.envelope import Parcel
 from skyband.broker.wire.header import BadFrame
@@ -62,10 +72,10 @@ class BrokerFailed(RuntimeError):
 class Driver:
     """One broker of a chart, by its name; `make_links` is given its incarnation and the name of its journal."""
 
-    def __init__(self, chart: NetworkChart, name: str, journal: Journal, make_links: MakeLinks) -> None:
+    def __init__(self, chart: NetworkChart, name: str, journal: BrokerJournal, make_links: MakeLinks) -> None:
         self.chart, self.place, self.journal = chart, chart.place(name), journal
         self.clock = BrokerClock(lambda: journal.until)
-        self.ring, self.traffic = ChangeRing(), Traffic()
+        self.ring, self.traffic = ChangeRing(), LinkTraffic()
         self.outstanding = Outstanding(journal.answers())
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.began = time.time()
@@ -113,7 +123,7 @@ class Driver:
         self.journal.close()
         return is_durable
 
-    async def ask(self, requests: Sequence[Request]) -> list[dict[str, Any] | BaseException]:
+    async def ask(self, requests: Sequence[ClientRequest]) -> list[dict[str, Any] | BaseException]:
         """Do what a client wants, in this order; each is answered when it is durable, or by a `RequestRefused`."""
         try:
             await self._admit()
@@ -122,7 +132,7 @@ class Driver:
         waiting = [asyncio.shield(self._submit(request)) for request in requests]
         return await asyncio.gather(*waiting, return_exceptions=True)
 
-    def _submit(self, request: Request) -> "asyncio.Future[dict[str, Any]]":
+    def _submit(self, request: ClientRequest) -> "asyncio.Future[dict[str, Any]]":
         """Hand a request to the core, unless it was before, under the same key."""
         if request.key is not None:
             known = self.outstanding.answers.get(request.key)
@@ -137,7 +147,7 @@ class Driver:
 
     async def look(self, read: Callable[[Broker], Got]) -> Got:
         """Read something off the core between two events."""
-        look = Look(read, self._loop.create_future())
+        look = CoreLook(read, self._loop.create_future())
         self._put(look)
         found: Got = await look.done
         return found
@@ -207,7 +217,7 @@ class Driver:
         records = self.journal.records()
         if not records:
             first = await self._in_thread(lambda: beginning(self.core.broker, self.clock.now()))
-            self._committer.put(Written(first))
+            self._committer.put(WrittenRecord(first))
             records = (first,)
         self._put(Step(Started(records)))
         first_kept = await self.look(lambda broker: broker.home.first_kept)
@@ -251,9 +261,9 @@ class Driver:
             await self._recover(last)
         self.ring.keep_from(self.core.broker.home.first_kept)
 
-    def _carry_out(self, outcome: Outcome) -> None:
+    def _carry_out(self, outcome: CoreOutcome) -> None:
         task = outcome.task
-        if isinstance(task, Look):
+        if isinstance(task, CoreLook):
             if task.done.done():
                 return
             if outcome.error is None:
@@ -269,21 +279,21 @@ class Driver:
                 keyed = request if effect is record else None
                 self._do(effect, keyed)
 
-    def _do(self, effect: Effect, request: Request | None) -> None:
-        if isinstance(effect, Packed):
+    def _do(self, effect: Effect, request: ClientRequest | None) -> None:
+        if isinstance(effect, PackedSend):
             self._send(effect.target, effect.parcel)
         elif isinstance(effect, Write):
             key, answer = (None, None) if request is None else (request.key, request.answer)
-            self._committer.put(Written(effect.record, key, answer))
+            self._committer.put(WrittenRecord(effect.record, key, answer))
         elif isinstance(effect, Sync):
             generation, number = self._generation, effect.number
             self._committer.sync(lambda: self._synced(generation, number))
         elif isinstance(effect, Timer):
             self._set_timer(effect)
         elif isinstance(effect, Keep):
-            self._committer.put(Kept(effect.n_records))
+            self._committer.put(KeptRecords(effect.n_records))
         elif isinstance(effect, Trim):
-            self._committer.put(Trimmed(effect.n_records))
+            self._committer.put(TrimmedRecords(effect.n_records))
         else:
             self._tell(effect)
 
@@ -298,7 +308,7 @@ class Driver:
 
         def ring() -> None:
             if generation == self._generation and not self._is_stopping:
-                self._put(Ring(timer.at, timer.timer))
+                self._put(CoreRing(timer.at, timer.timer))
 
         self._loop.call_later(seconds, ring)
 
@@ -335,7 +345,7 @@ class Driver:
             self.links.counts(peer).n_bad += 1
             self.links.drop(peer, "It sends what no broker sends.", POISON_PAUSE)
 
-    async def _recover(self, outcome: Outcome) -> None:
+    async def _recover(self, outcome: CoreOutcome) -> None:
         """The core has failed: it begins a new life, from its journal, without what has made it fail."""
         task, error = outcome.task, outcome.error
         logger.error("%s: the core has failed, and starts again from its journal.", self.place.name, exc_info=error)
@@ -351,7 +361,7 @@ class Driver:
         durable: asyncio.Future[None] = self._loop.create_future()
         self._committer.sync(lambda: None if durable.done() else durable.set_result(None))
         await durable
-        self._tasks = deque(each for each in self._tasks if not isinstance(each, Step | Ring) or _is_asked(each))
+        self._tasks = deque(each for each in self._tasks if not isinstance(each, Step | CoreRing) or _is_asked(each))
         await self._in_thread(self._new_core)
         self._tasks.extendleft([Step(Resumed(self.ring.next)), Step(Started(self.journal.records()))])
         self._work.set()

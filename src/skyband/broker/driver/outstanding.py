@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from skyband.broker.driver.task import Effect, Request
+from skyband.broker.driver.task import ClientRequest, Effect
 from skyband.overlay.broker.event import Drained, Refused, Sync, Tell, Write
 from skyband.overlay.broker.record import unpack_record
 
@@ -23,13 +23,13 @@ class Outstanding:
 
     def __init__(self, answers: dict[str, dict[str, Any]]) -> None:
         self.answers = answers
-        self.by_key: dict[str, Request] = {}
-        self._by_sync: dict[int, Request] = {}
+        self.by_key: dict[str, ClientRequest] = {}
+        self._by_sync: dict[int, ClientRequest] = {}
 
     def __len__(self) -> int:
         return len(self._by_sync)
 
-    def stepped(self, request: Request, effects: Iterable[Effect]) -> Write | None:
+    def stepped(self, request: ClientRequest, effects: Iterable[Effect]) -> Write | None:
         """The core has taken a request: it is refused or done, or waits; answers with the record it waits for."""
         record: Write | None = None
         for effect in effects:
@@ -53,7 +53,7 @@ class Outstanding:
         if request is not None:
             self._finish(request, request.answer)
 
-    def refuse(self, request: Request, reason: str, again: bool = False) -> None:
+    def refuse(self, request: ClientRequest, reason: str, again: bool = False) -> None:
         """Tell a client that it cannot be done."""
         if request.key is not None:
             self.by_key.pop(request.key, None)
@@ -66,7 +66,7 @@ class Outstanding:
             self.refuse(request, reason, again=True)
         self._by_sync.clear()
 
-    def _finish(self, request: Request, answer: dict[str, Any]) -> None:
+    def _finish(self, request: ClientRequest, answer: dict[str, Any]) -> None:
         if request.key is not None:
             self.by_key.pop(request.key, None)
             self.answers[request.key] = answer

@@ -9,7 +9,7 @@ from skyband.overlay.broker.broker import Broker
 from skyband.overlay.broker.event import Happening, Keep, Sync, Tell, Timer, Trim, Write
 
 
-class Request:
+class ClientRequest:
     """What a client wants: an event, under a key by which it may ask again, and the answer when it is durable."""
 
     __slots__ = ("answer", "done", "event", "key")
@@ -26,10 +26,10 @@ class Step(NamedTuple):
     """An event for the core, perhaps on behalf of a client."""
 
     event: Happening
-    request: Request | None = None
+    request: ClientRequest | None = None
 
 
-class Ring(NamedTuple):
+class CoreRing(NamedTuple):
     """A timer of the core that may be due: time does not pass as fast here as elsewhere."""
 
     at: int
@@ -43,27 +43,27 @@ class Arrival(NamedTuple):
     parcel: Parcel
 
 
-class Look(NamedTuple):
+class CoreLook(NamedTuple):
     """Something to be read off the core between two events."""
 
     read: Callable[[Broker], Any]
     done: "asyncio.Future[Any]"
 
 
-Task: TypeAlias = Step | Ring | Arrival | Look
+Task: TypeAlias = Step | CoreRing | Arrival | CoreLook
 
 
-class Packed(NamedTuple):
+class PackedSend(NamedTuple):
     """A parcel to be sent to a broker."""
 
     target: int
     parcel: Parcel
 
 
-Effect: TypeAlias = Packed | Write | Sync | Keep | Trim | Timer | Tell
+Effect: TypeAlias = PackedSend | Write | Sync | Keep | Trim | Timer | Tell
 
 
-class Outcome(NamedTuple):
+class CoreOutcome(NamedTuple):
     """What came of a task: effects to be carried out, the answer of a look, or what went wrong."""
 
     task: Task

@@ -8,7 +8,7 @@ from skyband.broker.wire.envelope import Parcel
 NAMES = {kind.number: kind.frame.__name__ for kind in KINDS} | {0: "Acknowledgement"}
 
 
-class Traffic:
+class LinkTraffic:
     """Frames and bytes that were queued for peers, by kind."""
 
     def __init__(self) -> None:

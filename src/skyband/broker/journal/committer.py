@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
-from skyband.broker.journal.journal import Journal, JournalChange, JournalFull
+from skyband.broker.journal.journal import BrokerJournal, JournalChange, JournalFull
 
 RETRY_SECONDS = 0.25
 REST_SECONDS = 0.5
@@ -27,7 +27,7 @@ class Committer:
     """
 
     def __init__(
-        self, journal: Journal, until: Callable[[], int], done: Callable[[list[Callable[[], None]]], None]
+        self, journal: BrokerJournal, until: Callable[[], int], done: Callable[[list[Callable[[], None]]], None]
     ) -> None:
         self.journal, self.trouble = journal, ""
         self._until, self._done = until, done

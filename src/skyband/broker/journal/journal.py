@@ -31,7 +31,7 @@ class JournalFull(OSError):
     """Nothing of a group was written: the disk is full, or does not take it; it can be tried again."""
 
 
-class Written(NamedTuple):
+class WrittenRecord(NamedTuple):
     """A record to be added, and what a client shall be told if it asks with the same key again."""
 
     record: bytes
@@ -39,22 +39,22 @@ class Written(NamedTuple):
     answer: dict[str, Any] | None = None
 
 
-class Kept(NamedTuple):
+class KeptRecords(NamedTuple):
     """Only so many first records stay."""
 
     n_records: int
 
 
-class Trimmed(NamedTuple):
+class TrimmedRecords(NamedTuple):
     """So many first records go."""
 
     n_records: int
 
 
-JournalChange: TypeAlias = Written | Kept | Trimmed
+JournalChange: TypeAlias = WrittenRecord | KeptRecords | TrimmedRecords
 
 
-class Journal:
+class BrokerJournal:
     """The file in a folder, which several threads may share."""
 
     def __init__(self, folder: Path, most_pages: int = 0) -> None:
@@ -149,12 +149,12 @@ class Journal:
         self._db.close()
 
     def _do(self, change: JournalChange) -> None:
-        if isinstance(change, Written):
+        if isinstance(change, WrittenRecord):
             self._db.execute("INSERT INTO records VALUES (?, ?)", (self._next, change.record))
             self._next += 1
             if change.key is not None:
                 self._answer(change.key, json.dumps(change.answer))
-        elif isinstance(change, Kept):
+        elif isinstance(change, KeptRecords):
             self._next = min(self._next, self._first + change.n_records)
             self._db.execute("DELETE FROM records WHERE number >= ?", (self._next,))
         else:

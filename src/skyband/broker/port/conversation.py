@@ -7,9 +7,9 @@ from typing import Any
 from skyband.broker.driver.driver import Driver
 from skyband.broker.driver.naming import id_in, name_of
 from skyband.broker.driver.outstanding import RequestRefused
-from skyband.broker.driver.task import Request
+from skyband.broker.driver.task import ClientRequest
 from skyband.broker.port.access import is_known
-from skyband.broker.port.following import Following
+from skyband.broker.port.following import HomeFollowing
 from skyband.broker.port.line import BadRequest, pack_line, read_ids, read_rows, unpack_line
 from skyband.broker.port.standing import cursor_at, status_of, tops_of
 from skyband.contract import FAMILIES
@@ -143,7 +143,7 @@ class Conversation:
         for start in range(0, len(events), ROWS_AT_ONCE):
             part = events[start : start + ROWS_AT_ONCE]
             keys = [None if key is None else f"{key}:{start + i}" for i in range(len(part))]
-            requests = [Request(event, each) for each, (_, event) in zip(keys, part, strict=True)]
+            requests = [ClientRequest(event, each) for each, (_, event) in zip(keys, part, strict=True)]
             done = await self._driver.ask(requests)
             answers += [self._one(id, each) for (id, _), each in zip(part, done, strict=True)]
         return answers
@@ -170,7 +170,7 @@ class Conversation:
         return await status_of(self._driver)
 
     async def _drain(self, request: dict[str, Any]) -> Answer:
-        (done,) = await self._driver.ask([Request(Draining())])
+        (done,) = await self._driver.ask([ClientRequest(Draining())])
         if isinstance(done, BaseException):
             raise done
         return done
@@ -179,7 +179,7 @@ class Conversation:
         if self._following is not None:
             raise BadRequest("This connection follows already: open another one.")
         ids = None if request.get("ids") is None else frozenset(read_ids(request))
-        following = Following(self._driver, self._say_changes, ids, request.get("cursor"))
+        following = HomeFollowing(self._driver, self._say_changes, ids, request.get("cursor"))
         self._following = asyncio.create_task(following.run())
         return {"home": self._driver.place.name}
 

@@ -20,7 +20,7 @@ BEGIN = "These are the tops of now: changes follow."
 Say = Callable[[dict[str, Any]], Awaitable[None]]
 
 
-class Following:
+class HomeFollowing:
     """One client that follows the subscriptions it names, or all that are asked for at this broker."""
 
     def __init__(self, driver: Driver, say: Say, ids: frozenset[Id] | None, cursor: object) -> None:

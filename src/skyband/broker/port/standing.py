@@ -12,7 +12,7 @@ from skyband.overlay.broker.retainer import Retainer
 from skyband.overlay.strategy.proxy_tree import ProxyTree
 
 
-class Tops(NamedTuple):
+class StandingHomeTops(NamedTuple):
     """Tops as of a number of changes, and the time up to which they are answered."""
 
     rows: list[dict[str, Any]]
@@ -20,16 +20,16 @@ class Tops(NamedTuple):
     applied: int
 
 
-async def tops_of(driver: Driver) -> Tops:
+async def tops_of(driver: Driver) -> StandingHomeTops:
     """The tops of the clients of this broker, all of them durable."""
     mine = f"{driver.place.name}/"
 
-    def read(broker: Broker) -> Tops:
+    def read(broker: Broker) -> StandingHomeTops:
         home = broker.home
         names = [] if not home.has_engine else home.engine.top().column_names
         rows = [dict(zip(names, row, strict=True)) for row in home.top() if str(row[0]).startswith(mine)]
         rows = [row | by_id(row["subscription"], row["publication"]) for row in rows]
-        return Tops(rows, home.n_changes, home.applied)
+        return StandingHomeTops(rows, home.n_changes, home.applied)
 
     return await driver.look_durably(read)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from skyband.broker.chart.network_chart import NetworkChart
 from skyband.broker.clock import BrokerClock
-from skyband.broker.driver.task import Arrival, Effect, Look, Outcome, Packed, Ring, Task
+from skyband.broker.driver.task import Arrival, CoreLook, CoreOutcome, CoreRing, Effect, PackedSend, Task
 from skyband.broker.wire.envelope import Parcel, pack_envelope, unpack_envelope
 from skyband.broker.wire.header import BadFrame
 from skyband.overlay.broker.broker import Broker
@@ -27,7 +27,7 @@ class BrokerCore:
         self._family, self._clock = chart.frame_family, clock
         self._credit = chart.options.credit
 
-    def do(self, tasks: Iterable[Task]) -> list[Outcome]:
+    def do(self, tasks: Iterable[Task]) -> list[CoreOutcome]:
         """Do tasks in their order, up to the first one that breaks the core, which is the last outcome."""
         outcomes = []
         for task in tasks:
@@ -37,17 +37,17 @@ class BrokerCore:
                 break
         return outcomes
 
-    def _do(self, task: Task) -> Outcome:
+    def _do(self, task: Task) -> CoreOutcome:
         try:
-            if isinstance(task, Look):
-                return Outcome(task, [], task.read(self.broker))
+            if isinstance(task, CoreLook):
+                return CoreOutcome(task, [], task.read(self.broker))
             if isinstance(task, Arrival):
-                return Outcome(task, self._receive(task.parcel))
-            if isinstance(task, Ring):
-                return Outcome(task, self._ring(task))
-            return Outcome(task, self._step(task.event))
+                return CoreOutcome(task, self._receive(task.parcel))
+            if isinstance(task, CoreRing):
+                return CoreOutcome(task, self._ring(task))
+            return CoreOutcome(task, self._step(task.event))
         except Exception as error:  # whatever it is, the driver decides what becomes of it
-            return Outcome(task, [], error=error)
+            return CoreOutcome(task, [], error=error)
 
     def _receive(self, parcel: Parcel) -> list[Effect]:
         envelope = unpack_envelope(parcel, self._family)
@@ -61,7 +61,7 @@ class BrokerCore:
         most = MOST_AHEAD if envelope.lane == CONTROL else self._credit
         return envelope.number <= lane.n_taken + most
 
-    def _ring(self, task: Ring) -> list[Effect]:
+    def _ring(self, task: CoreRing) -> list[Effect]:
         if self._clock.now() < task.at:
             return [Timer(task.at, task.timer)]
         return self._step(Rang(task.timer))
@@ -71,5 +71,5 @@ class BrokerCore:
         return [_packed(effect) if isinstance(effect, Send) else effect for effect in effects]
 
 
-def _packed(send: Send) -> Packed:
-    return Packed(send.target, pack_envelope(send.target, send.envelope))
+def _packed(send: Send) -> PackedSend:
+    return PackedSend(send.target, pack_envelope(send.target, send.envelope))
