@@ -48,7 +48,8 @@ class Pair:
 
     def owner(self, id: str) -> int:
         """The zone of a subscription."""
-        return self.divided.router._members[id][0]
+        kept = self.divided.router._roster.kept()
+        return int(kept.zones[kept.ids.to_pylist().index(id)])
 
 
 def zones_apart(pair: Pair) -> None:

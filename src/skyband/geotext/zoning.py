@@ -1,14 +1,20 @@
 """Geotext subscriptions are divided by place, and reached by what is near enough and says one of their words."""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from skyband.geotext.kernels.reach import LEAST as _LEAST
+from skyband.geotext.kernels.reach import GroupBoxes, ReachScratch, SaidMessages, WordAskers, reach
 from skyband.geotext.rows import Publications, Subscriptions
-from skyband.kernels.array import Bools, Floats, Int64s
-from skyband.kernels.ragged import owners_of, places_of
+from skyband.kernels.array import Bools, Floats, Int64s, UInt64s
+from skyband.kernels.ragged import owners_of, places_of, starts_of
 from skyband.table import Settings
 from skyband.zoning import vocabulary
-from skyband.zoning.digest import digests_of_words
-from skyband.zoning.division import Coordinates, Division, Wanted, is_by_count, room
+from skyband.zoning.digest import digests, digests_of_words
+from skyband.zoning.division import Admits, Coordinates, Division, Wanted, is_by_count, room
 from skyband.zoning.group import Groups, concatenated, grouped
 from skyband.zoning.reach import SLACK, needs
 from skyband.zoning.vocabulary import GroupWords, SaidWords, said
@@ -19,8 +25,6 @@ _WORDS = 2**20
 
 # Weights of words have length 1 but for 1e-6, see `skyband.geotext.word_weights`.
 LONGEST = (1.0 + 2e-6) ** 2
-# So that the product of two weights is more than 0.
-_LEAST = 1e-30
 # How many publications are held against all groups at a time: few enough to stay in the cache of a processor.
 _ROWS = 256
 
@@ -67,6 +71,10 @@ class GeotextDivision(Division):
     def admits(self, wanted: Wanted, publications: Publications, now: int) -> Bools:
         """The messages that share a word with a group and are near enough to it."""
         return admits(wanted.groups, wanted.words, wanted.diagonal, publications, now)
+
+    def together(self, wanted: Sequence[Wanted]) -> Admits:
+        """The words and groups of all are gone through by one kernel."""
+        return SideBySide(wanted).admits
 
 
 DIVISION = GeotextDivision()
@@ -163,3 +171,58 @@ def _best(least: Floats, most: Floats, group: Int64s, nearness: Floats, relevanc
     """The best score by any alpha between these two: at one of them, since the score is linear in alpha."""
     further = nearness - relevance
     return np.maximum(least[group] * further, most[group] * further) + relevance
+
+
+class SideBySide:
+    """What several interests ask for, as `reach` takes it: their groups, and for each word who asks for it."""
+
+    def __init__(self, wanted: Sequence[Wanted]) -> None:
+        self._words = [each.words for each in wanted]
+        n_groups = np.array([len(each.groups.kind) for each in wanted])
+        self._groups = Groups._make(map(np.concatenate, zip(*(each.groups for each in wanted), strict=True)))
+        self._diagonal = np.repeat([each.diagonal for each in wanted], n_groups)
+        starts = [each.words.starts + first for each, first in zip(wanted, self._starts("group"), strict=True)]
+        self._asking = WordAskers(
+            np.concatenate([each[:-1] for each in starts]),
+            np.concatenate([each[1:] for each in starts]),
+            np.concatenate([words.group for words in self._words]).astype(np.int32)
+            + np.repeat(starts_of(n_groups), [len(words.group) for words in self._words]).astype(np.int32),
+            np.concatenate([words.weight for words in self._words]),
+        )
+
+    def _starts(self, column: str) -> Int64s:
+        """Where the entries of each vocabulary begin when they lie end to end."""
+        return starts_of(np.array([len(getattr(words, column)) for words in self._words]))
+
+    def _find(self, distinct: UInt64s) -> Int64s:
+        """By interest and word, given by its digest, its place among the words that are asked for."""
+        found = np.full((len(self._words), len(distinct)), -1)
+        for i, (words, first) in enumerate(zip(self._words, self._starts("keys"), strict=True)):
+            if len(words.keys):
+                keys = distinct >> np.uint64(words.shift)
+                at = np.minimum(np.searchsorted(words.keys, keys), len(words.keys) - 1)
+                found[i] = np.where(words.keys[at] == keys, at + first, -1)
+        return found
+
+    def admits(self, rows: Publications, now: int) -> Bools:
+        """By message and interest, what `admits` says of each."""
+        distinct, groups = rows.terms.dictionary_encode(), self._groups
+        words = distinct.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        needed, n = groups.needs(now), len(groups.kind)
+        reached = np.empty((len(rows.ts), len(self._words)), np.bool_)
+        reach(
+            SaidMessages(*map(_own, (rows.offsets, words, rows.weights, rows.xy))),
+            self._find(digests(distinct.dictionary)),
+            self._asking,
+            GroupBoxes(groups.low, groups.high, needed, _least_relevance(groups, needed), self._diagonal),
+            LONGEST,
+            SLACK,
+            ReachScratch(np.zeros(n), np.empty(n, np.int64)),
+            reached,
+        )
+        return reached
+
+
+def _own(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array that may be written to, for which the kernel is compiled; one that may not is copied."""
+    return column if column.flags.writeable and column.flags.c_contiguous else column.copy()

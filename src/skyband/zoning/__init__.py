@@ -2,6 +2,7 @@
 
 from skyband.zoning.admission import Interest, interest
 from skyband.zoning.group import GROUPS
+from skyband.zoning.together import Together
 from skyband.zoning.zoning import Zoning, fit
 
-__all__ = ["GROUPS", "Interest", "Zoning", "fit", "interest"]
+__all__ = ["GROUPS", "Interest", "Together", "Zoning", "fit", "interest"]

@@ -4,6 +4,7 @@ The module `zoning` of a family's room fills in what differs. A family without o
 may reach its subscriptions.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from skyband.zoning import group
 from skyband.zoning.group import Groups, concatenated
 from skyband.zoning.tree import CutTree, divide, one_leaf
 from skyband.zoning.vocabulary import GroupWords, no_words
+
+Admits = Callable[[Any, int], Bools]
 
 
 class Coordinates(NamedTuple):
@@ -82,6 +85,14 @@ class Division:
     def admits(self, wanted: Wanted, publications: Any, now: int) -> Bools:
         """Which publications may be in a top at any time up to `now`."""
         return np.ones(len(publications.ids), np.bool_)
+
+    def together(self, wanted: Sequence[Wanted]) -> Admits:
+        """The same for several at once, by publication and what is wanted; here one after the other."""
+
+        def admits(publications: Any, now: int) -> Bools:
+            return np.stack([self.admits(each, publications, now) for each in wanted], axis=1)
+
+        return admits
 
 
 def room(n_groups: int, most: int) -> int:

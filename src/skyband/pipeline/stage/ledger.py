@@ -6,7 +6,6 @@ id that is live already, counts what came too late, and forgets what is withdraw
 would.
 """
 
-import heapq
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +14,9 @@ import pyarrow.compute as pc
 
 from skyband.contract import FAMILIES
 from skyband.kernels.array import Bools, Int64s
+from skyband.pipeline.stage.flags import everywhere
+from skyband.pipeline.stage.live_ids import LiveIds
+from skyband.pipeline.stage.structs import whole
 from skyband.table import Window, WindowKind
 
 Id = int | str
@@ -80,11 +82,7 @@ class LiveLedger:
         self._n_zones = n_zones
         self._said_type = said_type
         self._now: int | None = None
-        # The number of the publication that has the id now: an id that was withdrawn may be used again.
-        self._live: dict[Id, int] = {}
-        # Withdrawn publications keep their places among the last ones.
-        self._oldest: list[tuple[int, Id, int]] = []
-        self._n_recorded = 0
+        self._live = LiveIds(window, said_type.field("id").type)
         # Whether a zone may have what the ledger says it has not got, as in states of versions up to 0.1.0.
         self._in_doubt = False
         self._held = Held(pa.array([], said_type), np.empty(0, np.int64), np.empty((0, n_zones), np.bool_))
@@ -92,14 +90,13 @@ class LiveLedger:
     def pass_time(self, now: int | None) -> None:
         """Forget what no window reaches any more."""
         self._now = now
-        self._forget()
+        self._live.forget(now)
 
     def judge(self, said: pa.Array) -> Judged:
         """Late is what no window reaches when it comes; taken is an id that is remembered."""
-        ids, ts = said.field("id").to_pylist(), np.asarray(said.field("ts"))
-        taken = np.fromiter((id in self._live for id in ids), np.bool_, len(ids))
-        late = np.zeros(len(ids), np.bool_)
-        if self._window.kind == WindowKind.TIME and len(ids):
+        taken, ts = self._live.are_live(said.field("id")), np.asarray(said.field("ts"))
+        late = np.zeros(len(ts), np.bool_)
+        if self._window.kind == WindowKind.TIME and len(ts):
             seen = np.maximum.accumulate(np.where(taken, np.iinfo(np.int64).min, ts))
             before = np.r_[np.iinfo(np.int64).min, seen[:-1]]
             if self._now is not None:
@@ -113,34 +110,17 @@ class LiveLedger:
 
     def record(self, said: pa.Array, sent: Bools, now: int | None) -> None:
         """Remember, and forget what no window reaches any more."""
-        self._now = now
-        ids, ts = said.field("id").to_pylist(), np.asarray(said.field("ts"))
-        numbers = range(self._n_recorded, self._n_recorded + len(ids))
-        self._n_recorded += len(ids)
-        self._live.update(zip(ids, numbers, strict=True))
-        if self._window.kind != WindowKind.UNBOUNDED:
-            for entry in zip(ts.tolist(), ids, numbers, strict=True):
-                heapq.heappush(self._oldest, entry)
-        self._forget()
-        waiting = np.flatnonzero(~sent.all(axis=1))
+        self._now, ts = now, np.asarray(said.field("ts"))
+        self._live.add(said.field("id"), ts)
+        self._live.forget(now)
+        waiting = np.flatnonzero(~everywhere(sent))
         held = self._held
         rows = pa.concat_arrays([held.rows, said.take(pa.array(waiting))]) if len(waiting) else held.rows
         self._keep(Held(rows, np.r_[held.ts, ts[waiting]], np.vstack([held.sent, sent[waiting]])))
 
-    def _forget(self) -> None:
-        window = self._window
-        while self._oldest and (
-            len(self._oldest) > window.size
-            if window.kind == WindowKind.COUNT
-            else self._now is not None and self._oldest[0][0] <= self._now - window.size
-        ):
-            _, id, number = heapq.heappop(self._oldest)
-            if self._live.get(id) == number:
-                del self._live[id]
-
     def _keep(self, held: Held) -> None:
         """Drop what is over, or what everybody has, once it is a good part of the whole."""
-        over = held.sent.all(axis=1)
+        over = everywhere(held.sent)
         if self._window.kind == WindowKind.TIME and self._now is not None:
             over |= held.ts <= self._now - self._window.size
         if np.count_nonzero(over) * 4 > len(held.ts):
@@ -174,11 +154,12 @@ class LiveLedger:
         places = _places_in(self.held().rows.field("id"), ids)
         if not self._in_doubt:
             found[places >= 0] = self._held.sent[places[places >= 0]]
-        return found & np.array([id in self._live for id in ids.to_pylist()], np.bool_)[:, None]
+        return found & self._live.are_live(ids)[:, None]
 
     def retract(self, ids: pa.Array) -> Bools:
         """Free the ids and drop what is held of them; of an id that occurs twice the first counts."""
-        were_live = np.array([self._live.pop(id, None) is not None for id in ids.to_pylist()], np.bool_)
+        were_live = unique_rows(ids)
+        were_live[were_live] = self._live.retract(ids.filter(pa.array(were_live)))
         left = np.flatnonzero(_places_in(ids, self._held.rows.field("id")) < 0)
         if len(left) < len(self._held.ts):
             held = self._held
@@ -187,28 +168,15 @@ class LiveLedger:
 
     def save(self) -> dict[str, pa.Table]:
         """Live ids with their times where there is a window, withdrawn ones that keep a place, and what is held."""
-        windowed = self._window.kind != WindowKind.UNBOUNDED
-        entries = sorted(self._oldest) if windowed else [(0, id, number) for id, number in self._live.items()]
-        live = pa.table(
-            {
-                "id": pa.array([id for _, id, _ in entries], self._said_type.field("id").type),
-                "ts": pa.array([ts for ts, _, _ in entries], pa.int64()),
-                "retracted": pa.array([self._live.get(id) != number for _, id, number in entries], pa.bool_()),
-            }
-        )
         clock = {"now": pa.array([self._now], pa.int64()), "in_doubt": pa.array([self._in_doubt])}
-        return {"live": live, "held": _held_table(self._held), "time": pa.table(clock)}
+        return {"live": self._live.save(), "held": _held_table(self._held), "time": pa.table(clock)}
 
     def load(self, tables: dict[str, pa.Table]) -> None:
         """Take on what `save` returned."""
-        clock, live = tables["time"].to_pylist()[0], tables["live"].to_pydict()
+        clock = tables["time"].to_pylist()[0]
         self._now = clock["now"]
-        ids, times, self._n_recorded = live["id"], live["ts"], len(live["id"])
-        retracted = live.get("retracted", [False] * len(ids))
-        self._live = {id: number for number, id in enumerate(ids) if not retracted[number]}
-        if self._window.kind != WindowKind.UNBOUNDED:
-            self._oldest = list(zip(times, ids, range(len(ids)), strict=True))
-            heapq.heapify(self._oldest)
+        self._live = LiveIds(self._window, self._said_type.field("id").type)
+        self._live.load(tables["live"])
         self._held = _held_of(tables["held"], self._said_type, self._n_zones)
         self._in_doubt = bool(clock.get("in_doubt", len(self._held.ts)))
 
@@ -223,23 +191,17 @@ def _places_in(known: pa.Array, ids: pa.Array) -> Int64s:
 
 def _held_table(held: Held) -> pa.Table:
     bits = np.packbits(held.sent, axis=1)
-    sent = pa.array([row.tobytes() for row in bits], pa.binary())
+    buffers = [None, pa.py_buffer(bits)]
+    sent = pa.Array.from_buffers(pa.binary(bits.shape[1]), len(bits), buffers).cast(pa.binary())
     return pa.table({"said": held.rows, "sent": sent})
 
 
 def _held_of(table: pa.Table, said_type: pa.DataType, n_zones: int) -> Held:
-    rows = table["said"].combine_chunks()
-    rows = (
-        rows
-        if isinstance(rows, pa.Array)
-        else pa.concat_arrays(rows.chunks)
-        if rows.chunks
-        else pa.array([], said_type)
-    )
-    sent = np.zeros((len(rows), n_zones), np.bool_)
-    for place, bits in enumerate(table["sent"].to_pylist()):
-        sent[place] = np.unpackbits(np.frombuffer(bits, np.uint8))[:n_zones]
-    return Held(rows, np.asarray(rows.field("ts")).astype(np.int64), sent)
+    said, sent = (whole(table[name]) for name in ("said", "sent"))
+    # Bits of one length for all, so that they lie side by side.
+    bits = np.frombuffer(b"".join(sent.to_pylist()), np.uint8).reshape(len(sent), -(-n_zones // 8))
+    flags = np.unpackbits(bits, axis=1)[:, :n_zones].astype(np.bool_)
+    return Held(said.cast(said_type), np.asarray(said.field("ts")).astype(np.int64), flags)
 
 
 class _Thing(NamedTuple):

@@ -141,10 +141,17 @@ def _read(values: pa.Array, form: str) -> Reading:
     # A line break within a JSON document is white space; here one ends a row. Nothing at all is not a row either.
     lines = pc.replace_substring_regex(pc.fill_null(values, "[]"), r"[\r\n]", " ")
     lines = pc.if_else(pc.equal(pc.utf8_trim_whitespace(lines), ""), "[]", lines)
-    reading = read_ndjson("\n".join(lines.to_pylist()).encode(errors="surrogatepass"))
+    reading = read_ndjson(_joined(lines))
     if not reading.table.num_columns:
         return reading._replace(table=table_of_rows([{"id": None}] * len(reading.row_numbers)))
     return reading
+
+
+def _joined(lines: pa.Array) -> bytes:
+    """All of them as one text, each a line of its own."""
+    listed = pa.LargeListArray.from_arrays(pa.array([0, len(lines)]), lines.cast(pa.large_string()))
+    text: bytes = pc.binary_join(listed, pa.scalar("\n", pa.large_string()))[0].as_buffer().to_pybytes()
+    return text
 
 
 def _published(table: pa.Table, places: Int64s, shape: Shape) -> Iterator[Good | Fault]:
@@ -179,10 +186,16 @@ def _by_op(table: pa.Table, places: Int64s, usual: str) -> Iterator[tuple[str, p
     if "op" not in table.column_names:
         yield usual, table, places
         return
-    values = Sieve(table, "rows").values("op")
-    ops = [usual if op is None else op if isinstance(op, str) else str(op) for op in values]
-    for op in dict.fromkeys(ops):
-        chosen = np.array([i for i, its in enumerate(ops) if its == op], np.int64)
+    sieve = Sieve(table, "rows")
+    column = sieve.array("op")
+    if column.type != pa.string() or sieve.mark("op") is not None:
+        # What else stands there asks for nothing that there is, and is told by its name.
+        values = sieve.values("op")
+        column = pa.array([op if op is None or isinstance(op, str) else str(op) for op in values], pa.string())
+    codes = pc.fill_null(column, usual).dictionary_encode()
+    of = codes.indices.to_numpy(zero_copy_only=False)
+    for number, op in enumerate(codes.dictionary.to_pylist()):
+        chosen = np.flatnonzero(of == number)
         yield op, table.take(pa.array(chosen)), places[chosen]
 
 
@@ -241,7 +254,7 @@ def _parsed(
         yield from (Fault(int(places[chosen[fault.row - 1]]), _why(fault)) for fault in found.rejects)
         beyond = _too_wide(found.rows, shape.settings) if op == "subscribe" else _too_far(found.rows)
         yield from (Fault(int(places[chosen[found.kept[i]]]), why) for i, why in beyond.items())
-        good = np.array([i for i in range(len(found.kept)) if i not in beyond], np.int64)
+        good = np.setdiff1d(np.arange(len(found.kept)), np.array(list(beyond), np.int64))
         if len(good):
             whole = restated(rows.take(pa.array(found.kept)), found.rows, schema)
             yield Good(places[chosen[found.kept[good]]], op, whole.take(pa.array(good)))
@@ -328,19 +341,22 @@ def _too_far(rows: Any) -> dict[int, str]:
 def _assembled(raw: pa.Table, good: list[Good], faults: list[Fault], shape: Shape) -> pa.Table:
     n = raw.num_rows
     schema = shape.prepared()
-    ops = np.full(n, None, object)
-    for part in good:
-        ops[part.places] = part.op
-    reasons = np.full(n, None, object)
-    for fault in faults:
-        reasons[fault.place] = fault.reason
-    bad = np.array([reason is not None for reason in reasons], np.bool_)
+    ops = np.full(n, -1, np.int64)
+    for number, part in enumerate(good):
+        ops[part.places] = number
+    # Of several faults the last one is told.
+    told = {fault.place: fault.reason for fault in faults}
+    reasons = np.full(n, -1, np.int64)
+    reasons[list(told)] = np.arange(len(told))
+    bad = reasons >= 0
     spoken = (PUBLISH, RETRACT)
     asked = _placed([part for part in good if part.op not in spoken], n, schema.field("asked").type)
     said = _placed([part for part in good if part.op in spoken], n, schema.field("said").type)
     texts = pc.if_else(pa.array(bad), raw["value"].combine_chunks(), pa.nulls(n, pa.string()))
-    columns = [raw["noun"], raw["origin"], raw["offset"], pa.array(ops, pa.string()), asked, said]
-    return pa.Table.from_arrays([*columns, texts, pa.array(reasons, pa.string())], schema=schema)
+    words = pa.array([part.op for part in good], pa.string()).take(pa.array(ops, mask=ops < 0))
+    why = pa.array(list(told.values()), pa.string()).take(pa.array(reasons, mask=~bad))
+    columns = [raw["noun"], raw["origin"], raw["offset"], words, asked, said]
+    return pa.Table.from_arrays([*columns, texts, why], schema=schema)
 
 
 def _placed(parts: Iterable[Good], n: int, kind: pa.StructType) -> pa.Array:

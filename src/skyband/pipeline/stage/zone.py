@@ -5,8 +5,7 @@ batch, the turn of the subscription, and the place among the rows of the zone. R
 their own: it is the number of their step.
 """
 
-import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,13 +16,22 @@ from skyband.contract import AnyEngine, check
 from skyband.contract.family import FAMILIES
 from skyband.kernels.array import Bools, Floats, Int64s
 from skyband.pipeline.stage.prepare import rounds
-from skyband.pipeline.stage.step import HELD, PASS, PUBLISH, RETRACT, runs
+from skyband.pipeline.stage.roster import ZoneRoster
+from skyband.pipeline.stage.step import (
+    ADVANCES,
+    HOLDS,
+    PASSES,
+    PUBLISHES,
+    RETRACTS,
+    SUBSCRIBES,
+    UNSUBSCRIBES,
+    edges_of,
+    numbers_of,
+)
 from skyband.pipeline.stage.structs import unfolded, whole
 from skyband.pipeline.state.spec import Shape
 from skyband.table import WindowKind, read_table
 from skyband.zoning import Interest, interest
-
-Id = int | str
 
 KEYS = [("batch", pa.int64()), ("step", pa.int64()), ("turn", pa.int64()), ("pos", pa.int64())]
 # Publications come after all commands; a run of them is one step unless each is a step of its own.
@@ -49,7 +57,7 @@ class Zone:
         self.number = number
         self.version = -1
         self.engine: AnyEngine = shape.open_engine()
-        self._turns: dict[Id, int] = {}
+        self._roster = ZoneRoster(shape.subscriptions().field("id").type)
         # The subscriptions as they came, with their turns.
         self._asked: list[pa.Table] = []
         self._schema = answer_schema(shape)
@@ -57,27 +65,27 @@ class Zone:
     @property
     def n_subscriptions(self) -> int:
         """How many the zone has."""
-        return len(self._turns)
+        return len(self._roster)
 
     def apply(self, batch: int, rows: pa.Table, tops: bool = False) -> ZoneAnswer:
         """Go through the rows of a batch in their order, and answer with what changed."""
         order = pc.sort_indices(rows["place"])
         rows = rows.take(order).combine_chunks()
-        ops, places = rows["op"].to_pylist(), rows["place"].to_pylist()
+        ops, places, turns = numbers_of(rows["op"]), rows["place"].to_numpy(), rows["turn"].to_numpy()
         asked, said = (whole(rows[name]) for name in ("asked", "said"))
         parts: list[pa.Table] = []
-        turns = rows["turn"].to_pylist()
-        kinds = [(op, turn if op in (PUBLISH, RETRACT, PASS) else 0) for op, turn in zip(ops, turns, strict=True)]
-        for (op, step), begin, end in runs(kinds):
-            spoken = said.slice(begin, end - begin)
-            if op == HELD:
+        # Of publications and retractions it is the number of their step that a run has in common.
+        steps = np.where(np.isin(ops, (PUBLISHES, RETRACTS, PASSES)), turns, 0)
+        for begin, end in edges_of(ops, steps):
+            op, step, spoken = ops[begin], PUBLISHED + int(steps[begin]), said.slice(begin, end - begin)
+            if op == HOLDS:
                 self._take_held(spoken)
-            elif op == PUBLISH:
-                parts += self._publish(batch, spoken, PUBLISHED + step, places[begin:end])
-            elif op == PASS:
-                parts.append(self._keyed(batch, self.engine.advance(spoken[0]["ts"].as_py()), PUBLISHED + step))
-            elif op == RETRACT:
-                parts.append(self._keyed(batch, self.engine.retract(spoken.field("id")), PUBLISHED + step))
+            elif op == PUBLISHES:
+                parts += self._publish(batch, spoken, step, places[begin:end])
+            elif op == PASSES:
+                parts.append(self._keyed(batch, self.engine.advance(spoken[0]["ts"].as_py()), step))
+            elif op == RETRACTS:
+                parts.append(self._keyed(batch, self.engine.retract(spoken.field("id")), step))
             else:
                 asking = asked.slice(begin, end - begin)
                 parts += self._command(batch, op, asking, turns[begin:end], places[begin:end])
@@ -95,7 +103,7 @@ class Zone:
                 )
         self.engine.rejects.clear()
 
-    def _publish(self, batch: int, said: pa.Array, step: int, places: list[int]) -> Iterator[pa.Table]:
+    def _publish(self, batch: int, said: pa.Array, step: int, places: Int64s) -> Iterator[pa.Table]:
         if not FAMILIES[self.shape.family].answers_stand:
             yield self._matches(batch, said, places)
         elif self.shape.granularity == "publication" and self.shape.n_zones > 1:
@@ -103,7 +111,7 @@ class Zone:
             self.engine.rejects += checked.rejects
             for place in range(len(checked)):
                 changes = self.engine.publish(checked.slice(place, 1))
-                yield self._keyed(batch, changes, PUBLISHED + places[place])
+                yield self._keyed(batch, changes, PUBLISHED + int(places[place]))
         elif self.shape.granularity == "publication":
             # One zone has all the rows, and they are in order as they are.
             changes = self.engine.publish(unfolded(said))
@@ -112,38 +120,40 @@ class Zone:
             yield self._keyed(batch, self.engine.publish(unfolded(said)), step)
         self._check_rejects()
 
-    def _matches(self, batch: int, said: pa.Array, places: list[int]) -> pa.Table:
+    def _matches(self, batch: int, said: pa.Array, places: Int64s) -> pa.Table:
         """Matches of events: their step is the place of the event, and their turn how many it asks for."""
         found = self.engine.publish(unfolded(said))
-        ids, default = said.field("id").to_pylist(), getattr(self.engine, "k", 1)
-        step_of = {id: PUBLISHED + place for id, place in zip(ids, places, strict=True)}
-        most = {id: k or default for id, k in zip(ids, said.field("k").to_pylist(), strict=True)}
-        return self._with_keys(batch, found, _looked_up(found["event"], step_of), _looked_up(found["event"], most))
+        asked = pc.fill_null(said.field("k"), getattr(self.engine, "k", 1)).to_numpy(zero_copy_only=False)
+        # An event may ask for none, which stands for as many as the engine gives.
+        most = np.where(asked == 0, getattr(self.engine, "k", 1), asked).astype(np.int64)
+        event = _places_of(found["event"], said.field("id"))
+        return self._with_keys(batch, found, PUBLISHED + places[event], most[event])
 
-    def _command(self, batch: int, op: str, asked: pa.Array, turns: list[int], places: list[int]) -> Iterator[pa.Table]:
-        if op == "advance":
-            for place, ts in zip(places, asked.field("ts").to_pylist(), strict=True):
+    def _command(self, batch: int, op: int, asked: pa.Array, turns: Int64s, places: Int64s) -> Iterator[pa.Table]:
+        if op == ADVANCES:
+            for place, ts in zip(places.tolist(), asked.field("ts").to_pylist(), strict=True):
                 yield self._keyed(batch, self.engine.advance(ts), place)
             return
-        ids = asked.field("id")
-        for part in rounds(ids, np.arange(len(asked)), unique=True):
+        for part in rounds(asked.field("id"), np.arange(len(asked)), unique=True):
             rows = asked.take(pa.array(part))
-            step_of = dict(zip(rows.field("id").to_pylist(), [places[i] for i in part], strict=True))
-            if op == "subscribe":
-                self._turns |= {id: turns[i] for id, i in zip(step_of, part.tolist(), strict=True)}
-                self._note(rows, [turns[i] for i in part])
-                yield self._stepped(batch, self.engine.subscribe(unfolded(rows)), step_of)
-            elif op == "unsubscribe":
-                yield self._stepped(batch, self.engine.unsubscribe(rows.field("id")), step_of)
-                for id in step_of:
-                    del self._turns[id]
+            ids, steps = rows.field("id"), places[part]
+            if op == SUBSCRIBES:
+                self._register(op, ids, turns[part])
+                self._note(rows, turns[part])
+                yield self._stepped(batch, self.engine.subscribe(unfolded(rows)), ids, steps)
+            elif op == UNSUBSCRIBES:
+                yield self._stepped(batch, self.engine.unsubscribe(ids), ids, steps)
+                self._register(op, ids, turns[part])
             else:
-                for k, group in itertools.groupby(
-                    zip(rows.field("k").to_pylist(), step_of, strict=True), key=lambda pair: pair[0]
-                ):
-                    resized = [id for _, id in group]
-                    yield self._stepped(batch, self.engine.resize(pa.array(resized, ids.type), k), step_of)
+                ks = rows.field("k").to_numpy(zero_copy_only=False)
+                for begin, end in edges_of(ks):
+                    changes = self.engine.resize(ids.slice(begin, end - begin), int(ks[begin]))
+                    yield self._stepped(batch, changes, ids, steps)
         self._check_rejects()
+
+    def _register(self, op: int, ids: pa.Array, turns: Int64s) -> None:
+        """Note who is there, or is not any more."""
+        self._roster.repeat(np.full(len(ids), op, np.int8), ids, np.zeros(len(ids), np.int64), turns)
 
     def _check_rejects(self) -> None:
         """Everything was checked on the way here, so an engine that refuses a row disagrees with the checks."""
@@ -154,12 +164,12 @@ class Zone:
     def _keyed(self, batch: int, changes: pa.Table, step: int) -> pa.Table:
         # The changes of one zone are in order as they are.
         several = self.shape.n_zones > 1
-        turns = _looked_up(changes["subscription"], self._turns) if several else np.zeros(len(changes), np.int64)
+        turns = self._roster.find(whole(changes["subscription"])) if several else np.zeros(len(changes), np.int64)
         return self._with_keys(batch, changes, np.full(len(changes), step), turns)
 
-    def _stepped(self, batch: int, changes: pa.Table, step_of: dict[Id, int]) -> pa.Table:
-        steps = _looked_up(changes["subscription"], step_of)
-        return self._with_keys(batch, changes, steps, np.zeros(len(changes), np.int64))
+    def _stepped(self, batch: int, changes: pa.Table, ids: pa.Array, steps: Int64s) -> pa.Table:
+        its = steps[_places_of(changes["subscription"], ids)]
+        return self._with_keys(batch, changes, its, np.zeros(len(changes), np.int64))
 
     def _with_keys(self, batch: int, changes: pa.Table, steps: Any, turns: Any) -> pa.Table:
         n = len(changes)
@@ -176,7 +186,7 @@ class Zone:
         if not len(changes):
             return schema.empty_table()
         changed = pc.unique(changes["subscription"].combine_chunks())
-        there = pa.array([id in self._turns for id in changed.to_pylist()], pa.bool_())
+        there = pa.array(self._roster.find(changed) >= 0)
         rankings = self.engine.top(changed.filter(there))
         rankings = rankings.cast(schema) if len(rankings) else schema.empty_table()
         empty = changed.filter(pc.invert(pc.is_in(changed, value_set=pc.unique(rankings["subscription"]))))
@@ -204,32 +214,30 @@ class Zone:
         gates[wanted] = self.engine.gates(ids.filter(pa.array(wanted)))["gate"].to_numpy()
         return np.where(np.isinf(gates), np.nan, gates)
 
-    def _note(self, asked: pa.Array, turns: list[int]) -> None:
+    def _note(self, asked: pa.Array, turns: Int64s) -> None:
         if self.shape.n_zones > 1:
-            self._asked.append(pa.table({"asked": asked, "turn": pa.array(turns, pa.int64())}))
+            self._asked.append(pa.table({"asked": asked, "turn": turns}))
 
     def _current(self) -> pa.Table:
         """The subscriptions that are registered, as they came."""
         kind = self.shape.routed().field("asked").type
         schema = pa.schema([("asked", kind), ("turn", pa.int64())])
         table = pa.concat_tables([schema.empty_table(), *self._asked]).combine_chunks()
-        ids = whole(table["asked"]).field("id").to_pylist()
-        there = [self._turns.get(id) == turn for id, turn in zip(ids, table["turn"].to_pylist(), strict=True)]
-        table = table.filter(pa.array(there, pa.bool_()))
+        there = self._roster.find(whole(table["asked"]).field("id")) == table["turn"].to_numpy()
+        table = table.filter(pa.array(there))
         self._asked = [table]
         return table
 
     def save(self) -> dict[str, pa.Table]:
         """What the zone knows besides its engine, as tables by name."""
-        kind = self.shape.subscriptions().field("id").type
-        ids, turns = pa.array(list(self._turns), kind), pa.array(list(self._turns.values()), pa.int64())
-        return {"turns": pa.table({"id": ids, "turn": turns}), "asked": self._current()}
+        kept = self._roster.kept()
+        return {"turns": pa.table({"id": kept.ids, "turn": kept.turns}), "asked": self._current()}
 
     def load(self, engine: AnyEngine, tables: dict[str, pa.Table], version: int) -> None:
         """Take on what `save` returned, beside the restored engine."""
         self.engine, self.version = engine, version
-        ids, turns = (tables["turns"][name].to_pylist() for name in ("id", "turn"))
-        self._turns = dict(zip(ids, turns, strict=True))
+        self._roster = ZoneRoster(self.shape.subscriptions().field("id").type)
+        self._register(SUBSCRIBES, whole(tables["turns"]["id"]), tables["turns"]["turn"].to_numpy().astype(np.int64))
         self._asked = [tables["asked"]]
 
 
@@ -238,11 +246,7 @@ def answer_schema(shape: Shape) -> pa.Schema:
     return pa.schema([pa.field(name, kind) for name, kind in KEYS] + list(shape.answers()))
 
 
-def _looked_up(ids: pa.ChunkedArray, known: Mapping[Id, int]) -> Int64s:
-    """What is known of each id; of one that recurs it is asked once."""
-    if not len(ids):
-        return np.zeros(0, np.int64)
-    codes = ids.combine_chunks().dictionary_encode()
-    values = np.fromiter((known[id] for id in codes.dictionary.to_pylist()), np.int64, len(codes.dictionary))
-    found: Int64s = values[codes.indices.to_numpy()]
+def _places_of(ids: pa.ChunkedArray, among: pa.Array) -> Int64s:
+    """Where each id is among those that differ; all of them are there."""
+    found: Int64s = pc.index_in(ids, value_set=among).to_numpy().astype(np.int64)
     return found

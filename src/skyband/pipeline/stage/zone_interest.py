@@ -1,9 +1,15 @@
 """What a zone can be reached by, as the router knows it."""
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from skyband.kernels.array import Bools
-from skyband.zoning import Interest
+from skyband.kernels.ragged import offsets_of
+from skyband.pipeline.stage.flags import anywhere
+from skyband.zoning import Interest, Together
 
 
 class Reach:
@@ -36,8 +42,30 @@ class Reach:
         """Whether time alone can widen it."""
         return self._close is not None
 
+    @property
+    def interests(self) -> tuple[Interest, ...]:
+        """What cannot be ruled out is of interest to one of these."""
+        return (self.whole,) if self._close is None else (self._close, self._since)
+
+
+class Reaches:
+    """The reaches of all zones, which are held against publications at once."""
+
+    def __init__(self, family: str, n_zones: int) -> None:
+        self._each = [Reach(family) for _ in range(n_zones)]
+        self._together: Together | None = None
+
+    def __getitem__(self, zone: int) -> Reach:
+        return self._each[zone]
+
+    def __iter__(self) -> Iterator[Reach]:
+        return iter(self._each)
+
     def admits(self, rows: Any, now: int) -> Bools:
-        """Which publications it cannot rule out, up to that time."""
-        if self._close is None:
-            return self.whole.admits(rows, now)
-        return self._close.admits(rows, now) | self._since.admits(rows, now)
+        """By publication and zone, which cannot be ruled out, up to that time."""
+        interests = [its for reach in self._each for its in reach.interests]
+        if self._together is None or not self._together.are(interests):
+            self._together = Together(interests)
+        found = self._together.admits(rows, now)
+        ends = offsets_of(np.array([len(reach.interests) for reach in self._each])).tolist()
+        return np.stack([anywhere(found[:, begin:end]) for begin, end in pairwise(ends)], axis=1)

@@ -1,0 +1,1 @@
+"""Kernels of the pipeline: what is decided row by row, each by what the rows before have done."""
