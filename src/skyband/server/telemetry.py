@@ -18,6 +18,7 @@ from skyband.server.trace import SERVICE, Span, Traces
 FROM_ENVIRONMENT = "environment"
 # When the server stops, nobody waits longer for a collector.
 FLUSH_MS = 2000
+SECONDS = 2.0
 
 
 class SentSpan(Span):
@@ -72,7 +73,9 @@ class SentTraces(Traces):
 
 def make_exporter(target: str) -> SpanExporter:
     """What sends spans."""
-    return OTLPSpanExporter() if target == FROM_ENVIRONMENT else OTLPSpanExporter(f"{target.rstrip('/')}/v1/traces")
+    if target == FROM_ENVIRONMENT:
+        return OTLPSpanExporter()
+    return OTLPSpanExporter(f"{target.rstrip('/')}/v1/traces", timeout=SECONDS)
 
 
 def _dotted(attributes: Mapping[str, Any]) -> dict[str, Any]:

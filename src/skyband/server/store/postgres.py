@@ -40,7 +40,7 @@ class PostgresDatabase(Database):
         self._part = part
         self._alone = alone
         self._connection: Connection | None = None
-        self._failed_at = self._looked_at = float("-inf")
+        self._again_at = self._looked_at = float("-inf")
         self._in_transaction = False
         try:
             self._make(tables.replace("{serial}", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"), version)
@@ -108,17 +108,20 @@ class PostgresDatabase(Database):
         except NoDatabase:
             if not was_open or self._connection is not None:
                 raise
-            self._failed_at = float("-inf")
+            self._again_at = float("-inf")
             return self._try(act)
 
     def _try(self, act: Callable[[Connection], Got]) -> Got:
+        began = time.monotonic()
         try:
             return act(self._connected())
         except (psycopg.DataError, psycopg.ProgrammingError) as error:
             # Such as a text with the character 0, which PostgreSQL has no place for.
             raise ValueError(f"The database does not take that: {_told(error)}.") from error
         except psycopg.Error as error:
-            self._failed_at = time.monotonic()
+            now = time.monotonic()
+            # One that does not even refuse is asked seldom, so that it holds nobody up most of the time.
+            self._again_at = now + max(AGAIN_SECONDS, 4 * (now - began))
             self.close()
             raise NoDatabase(f"The database cannot be reached: {_told(error)}.") from error
 
@@ -127,7 +130,7 @@ class PostgresDatabase(Database):
             return self._connection
         if self._in_transaction:
             raise NoDatabase("The connection to the database was lost.")
-        if time.monotonic() - self._failed_at < AGAIN_SECONDS:
+        if time.monotonic() < self._again_at:
             raise NoDatabase("The database could not be reached a moment ago.")
         self._connection = self._connect()
         return self._connection
