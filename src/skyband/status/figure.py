@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 
-class Commit(Protocol):
+class Reported(Protocol):
     """A committed batch, whoever has read it."""
 
     @property
@@ -21,7 +21,7 @@ class Commit(Protocol):
 COUNTED = ("commands", "publications", "changes", "copies", "late", "retracted", "retracted_late", "dead")
 
 
-def figures_of(commit: Commit) -> dict[str, Any]:
+def figures_of(commit: Reported) -> dict[str, Any]:
     """The figures of a committed batch."""
     report, router = commit.report, commit.report["parts"]["router"]
     counts = counts_of(report)
@@ -43,7 +43,7 @@ def counts_of(report: dict[str, Any]) -> dict[str, int]:
     return {name: router[name] if name in router else report.get(name, 0) for name in COUNTED}
 
 
-def zones_of(commit: Commit) -> list[dict[str, Any]]:
+def zones_of(commit: Reported) -> list[dict[str, Any]]:
     """Of each zone its subscriptions, the rows it was sent, and how long it took."""
     parts = commit.report["parts"]
     return [
