@@ -216,7 +216,8 @@ def test_ten_minutes_of_load_drop_no_frames_and_take_no_more_room(
 def late_share(seen: dict[str, Any], screen: str) -> float:
     """How many of the frames of a screen were late."""
     its = [minute for minute in seen["minutes"] if minute["screen"] == screen]
-    return sum(minute["late"] for minute in its) / max(1, sum(minute["frames"] for minute in its))
+    late, frames = (sum(int(minute[name]) for minute in its) for name in ("late", "frames"))
+    return late / max(1, frames)
 
 
 def under_load(page: Page, address: str, load: Load) -> dict[str, Any]:
