@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 
-class Commit(Protocol):
+class Reported(Protocol):
     """A committed batch, whoever has read it."""
 
     @property
@@ -23,7 +23,7 @@ COUNTED = ("commands", "publications", "changes", "copies", "late", "retracted",
 ROWS = ("commands", "publications", "late", "retracted", "retracted_late", "dead")
 
 
-def figures_of(commit: Commit) -> dict[str, Any]:
+def figures_of(commit: Reported) -> dict[str, Any]:
     """The figures of a committed batch."""
     report, router = commit.report, commit.report["parts"]["router"]
     counts = counts_of(report)
@@ -53,7 +53,7 @@ def processor_of(seconds: dict[str, float], n_rows: int) -> dict[str, Any]:
     return {"processor": seconds, "processor_rows": n_rows, "processor_us_per_row": each}
 
 
-def zones_of(commit: Commit) -> list[dict[str, Any]]:
+def zones_of(commit: Reported) -> list[dict[str, Any]]:
     """Of each zone its subscriptions, the rows it was sent, and how long it took."""
     parts = commit.report["parts"]
     return [

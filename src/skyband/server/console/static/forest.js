@@ -1,4 +1,4 @@
-// A forest from what each member hangs below, and where its members are drawn: depth across, one line for each leaf.
+// A forest from what each member hangs below, and where its members are drawn: a line for each, and its depth across.
 
 export function forestOf(members) {
   const nodes = new Map(members.map((one) => [one.id, { ...one, children: [], n: 1, depth: 0 }]));
@@ -26,21 +26,14 @@ function measure(root) {
 // Members with their lines and depths, from the top down, and the links to what they hang below.
 export function placed(roots) {
   const [found, links] = [[], []];
-  let line = 0;
   const walk = (node, above) => {
-    const place = { node, line, above };
+    const place = { node, line: found.length };
     found.push(place);
     if (above) links.push({ from: above, to: place });
-    node.children.forEach((child, i) => {
-      if (i) line += 1;
-      walk(child, place);
-    });
+    for (const child of node.children) walk(child, place);
   };
-  for (const root of roots) {
-    walk(root, null);
-    line += 1;
-  }
-  return { found, links, lines: line };
+  for (const root of roots) walk(root, null);
+  return { found, links };
 }
 
 export const depthOf = (node) => node.children.reduce((most, child) => Math.max(most, 1 + depthOf(child)), 0);

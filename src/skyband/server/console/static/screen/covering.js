@@ -12,7 +12,7 @@ import { count, plain } from "../words.js";
 const ABOUT = "Which subscriptions stand for others: whatever concerns one concerns the one that it hangs below.";
 const AGAIN_MS = 3000;
 const MOST_TREES = 60;
-const [LINE, DEPTH, LEFT] = [24, 170, 14];
+const [LINE, DEPTH, LEFT, NAME] = [24, 22, 14, 190];
 
 export function Covering({ query }) {
   const stream = theStream();
@@ -58,18 +58,18 @@ function rootOf(node, nodes) {
 }
 
 function Trees({ trees, chosen }) {
-  const { found, links, lines } = useMemo(() => placed(trees), [trees]);
+  const { found, links } = useMemo(() => placed(trees), [trees]);
   const deepest = found.reduce((most, { node }) => Math.max(most, node.depth), 0);
   const at = ({ node, line }) => [LEFT + node.depth * DEPTH, LINE / 2 + line * LINE];
   const bend = ({ from, to }) => {
     const [[x0, y0], [x1, y1]] = [at(from), at(to)];
-    return `M${x0} ${y0}C${x0 + DEPTH * 0.35} ${y0} ${x1 - DEPTH * 0.5} ${y1} ${x1} ${y1}`;
+    return `M${x0} ${y0}V${y1 - 8}Q${x0} ${y1} ${x0 + 8} ${y1}H${x1}`;
   };
   const choose = (node) => (event) => {
     event.preventDefault();
     setWords({ member: node.id });
   };
-  return html`<div class="scroll forest"><svg width=${LEFT + (deepest + 1) * DEPTH} height=${lines * LINE} role="group" aria-label=${`${count(trees.length)} trees`}>
+  return html`<div class="scroll forest"><svg width=${LEFT + deepest * DEPTH + NAME} height=${found.length * LINE} role="group" aria-label=${`${count(trees.length)} trees`}>
     ${links.map((link) => html`<path class="link" d=${bend(link)} key=${link.to.node.id} />`)}
     ${found.map((place) => {
       const [x, y] = at(place);

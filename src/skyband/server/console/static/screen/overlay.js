@@ -12,7 +12,9 @@ const EXAMPLE = `# in the configuration of the server
 brokers:
   a: http://127.0.0.1:9464/metrics
   b: http://127.0.0.1:9465/metrics`;
-const [WIDE, HIGH, EDGE] = [760, 460, 60];
+const EDGE = 44;
+// A phone is held upright.
+const sizeOf = () => (matchMedia("(max-width: 760px)").matches ? [380, 460] : [760, 460]);
 
 export function Overlay({ query }) {
   const { beside } = known;
@@ -75,7 +77,8 @@ function Network({ brokers, links, rates, query }) {
 function Picture({ brokers, links, rates, chosen }) {
   const shape = links.map((link) => link.key).sort().join(" ");
   const places = useMemo(() => layout(brokers.length, links.map((link) => link.ends)), [brokers.length, shape]);
-  const at = (i) => [EDGE + ((places[i][0] + 1) / 2) * (WIDE - 2 * EDGE), EDGE + ((1 - places[i][1]) / 2) * (HIGH - 2 * EDGE)];
+  const [wide, high] = sizeOf();
+  const at = (i) => [EDGE + ((places[i][0] + 1) / 2) * (wide - 2 * EDGE), EDGE + ((1 - places[i][1]) / 2) * (high - 2 * EDGE)];
   const most = Math.max(...links.map((link) => rates.links[link.key] ?? 0), 1);
   const busiest = Math.max(...Object.values(rates.brokers), 1);
   const width = (link) => 1.5 + 11 * Math.sqrt((rates.links[link.key] ?? 0) / most);
@@ -83,7 +86,7 @@ function Picture({ brokers, links, rates, chosen }) {
     event.preventDefault();
     setWords({ broker: broker === chosen ? null : broker.name });
   };
-  return html`<svg viewBox=${`0 0 ${WIDE} ${HIGH}`} role="group" aria-label=${`${count(brokers.length)} brokers and ${count(links.length)} links`}>
+  return html`<svg viewBox=${`0 0 ${wide} ${high}`} role="group" aria-label=${`${count(brokers.length)} brokers and ${count(links.length)} links`}>
     ${links.map((link) => {
       const [[x0, y0], [x1, y1]] = link.ends.map(at);
       return html`<line key=${link.key} x1=${x0} y1=${y0} x2=${x1} y2=${y1} stroke-width=${width(link)} class=${`link ${link.up ? "" : "down"} ${rates.links[link.key] ? "busy" : ""}`}><title>${bytes(rates.links[link.key] ?? 0)} per second</title></line>`;
