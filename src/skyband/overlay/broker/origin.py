@@ -129,6 +129,12 @@ class Origin:
         self.note_until()
 
     @property
+    def n_durable(self) -> int:
+        """How many of the first publications are durable, whether they are still kept or not."""
+        waiting = [number for number in self._unsynced if number not in self.own]
+        return min(waiting, default=self.n_published + 1) - 1
+
+    @property
     def n_delayed(self) -> int:
         """How many publications are durable here and wait for credit."""
         return len(self._delayed)
