@@ -37,7 +37,7 @@ def test_what_a_chart_says(tmp_path: Path) -> None:
     assert (chart.options.mode, chart.options.horizon, chart.options.seed) == ("watermark", 600_000_000, 4)
     assert chart.options.zones is not None
     assert str(chart.place("berlin").operations) == "[::1]:7600"
-    assert chart.place("rome").listen.host == "127.0.0.2"
+    assert str(chart.place("rome").listen) == "127.0.0.2:7402"
     assert chart.files_of("oslo").data == tmp_path / "oslo-data"
     files = chart.files_of("oslo").tls
     assert files is not None

@@ -1,7 +1,10 @@
 """kill -9 of brokers and cut links at any moment: what clients are told is what one engine would have told them."""
 
+import contextlib
 import random
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -84,15 +87,23 @@ def applied(clients: dict[str, BrokerClient]) -> int:
     return min(client.top().applied for client in clients.values())
 
 
-def play(folder: Path, seed: int, n_rounds: int, n_brokers: int = 3, **chart: Any) -> None:
-    """Let it all happen, and compare."""
+def play(
+    folder: Path,
+    seed: int,
+    n_rounds: int,
+    during: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
+    n_brokers: int = 3,
+    **chart: Any,
+) -> None:
+    """Let it all happen, with whatever else happens during each round, and compare."""
     with BrokerNetwork(folder, n_brokers, **chart) as network, network.clients() as clients:
         followers = {name: Follower(network.address(name)) for name in network.names}
         for follower in followers.values():
             assert follower.begun.wait(120)
         chaos = Chaos(network, clients, seed)
         for _ in range(n_rounds):
-            chaos.round()
+            with during():
+                chaos.round()
         last = max(client.status()["clock"]["now"] for client in clients.values())
         eventually(lambda: applied(clients) > last)
         until = applied(clients)

@@ -108,9 +108,16 @@ def test_charts_that_differ_without_a_new_version_refuse_each_other(tmp_path: Pa
     assert "both have version 1 of the chart, and not the same one" in there
 
 
+def dialled(chart: NetworkChart) -> socket.socket:
+    """A connection with Berlin."""
+    address = chart.place("berlin").address
+    assert address is not None
+    return socket.create_connection((address.host, address.port))
+
+
 def greeted(chart: NetworkChart, **changes: Any) -> socket.socket:
     """Somebody who says to be Oslo, and has greeted Berlin."""
-    place = socket.create_connection((chart.place("berlin").address.host, chart.place("berlin").address.port))
+    place = dialled(chart)
     said = {"name": "oslo", "target": "berlin", "protocol": 1, "chart": 1, "digest": digest_of(chart.agreed)}
     place.sendall(pack_greeting(said | {"incarnation": 5, "journal": "abc"} | changes))
     place.sendall(pack_greeting({"agreed": True}))
@@ -144,7 +151,7 @@ def heard(place: socket.socket) -> bytes:
 def test_garbage_on_the_port_is_survived(noise: bytes, tmp_path: Path) -> None:
     chart = chart_of(tmp_path)
     with running(chart, "berlin") as (berlin,):
-        place = socket.create_connection((chart.place("berlin").address.host, chart.place("berlin").address.port))
+        place = dialled(chart)
         place.sendall(noise)
         heard(place)
         with running(chart, "oslo"):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from skyband.broker.chart.network_chart import NetworkChart
 from skyband.broker.driver.driver import Driver, MakeLinks
 from skyband.broker.journal.journal import BrokerJournal
-from skyband.broker.link.tcp_links import TcpLinks
+from skyband.broker.link.transport import links_of
 from skyband.broker.operations.operations_port import OperationsPort
 from skyband.broker.port.client_port import ClientPort
 
@@ -52,7 +52,7 @@ async def _run(
     make_links: MakeLinks | None,
 ) -> bool:
     place = chart.place(name)
-    make = make_links or (lambda incarnation, journal_name: TcpLinks(chart, name, incarnation, journal_name))
+    make = make_links or links_of(chart, name)
     clients = ClientPort(chart, name) if place.clients is not None else None
     operations = OperationsPort(place.operations, name) if place.operations is not None else None
     driver = Driver(chart, name, journal, make)

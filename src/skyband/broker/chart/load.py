@@ -13,15 +13,18 @@ from skyband.broker.chart.field import (
     read_text,
     read_time,
 )
+from skyband.broker.chart.nats_system import NatsSystem, read_transport
 from skyband.broker.chart.network_chart import BrokerPlace, ClientAccess, LinkLimits, NetworkChart, TlsFiles
 from skyband.broker.chart.working import AGREED_KEYS, agreed_of, read_links, read_options
 
-SITE_KEYS = ("data", "tls", "clients", "limits")
+SITE_KEYS = ("data", "tls", "clients", "limits", "transport")
 PLACE_KEYS = ("address", "listen", "clients", "operations")
 MOST_BROKERS = 1024
 MOST_VERSION = 2**31 - 1
 NAME_MARKS = "-_."
 DIGEST_LENGTH = 64
+NATS_FRAME = 2**20 - 2**12
+"""So long may frames be over NATS unless a chart says otherwise: its servers take messages of 1 MiB as they come."""
 
 
 def load_chart(path: str | Path) -> NetworkChart:
@@ -52,12 +55,14 @@ def make_chart(document: Mapping[str, Any], folder: str | Path = ".") -> Network
             raise BadChart(f"{key} is missing from the chart.")
     version = read_count("version", given["version"], 1, MOST_VERSION)
     places = _places(given["brokers"])
+    names = tuple(place.name for place in places)
+    nats = read_transport(given.get("transport"), names, folder)
     tls = _tls(given.get("tls"), folder)
     access = _access(given.get("clients", {}), folder)
-    _check_exposure(places, tls, given.get("tls"), access)
-    names = tuple(place.name for place in places)
+    _check_exposure(places, tls, given.get("tls"), access, nats is None)
+    _check_addresses(places, nats)
     links = read_links(given.get("links"), names)
-    limits = _limits(given.get("limits", {}))
+    limits = _limits(given.get("limits", {}), nats)
     agreed = agreed_of(version, names, links, given, limits.frame, folder)
     return NetworkChart(
         version=version,
@@ -69,6 +74,7 @@ def make_chart(document: Mapping[str, Any], folder: str | Path = ".") -> Network
         limits=limits,
         data=folder / read_text("data", given.get("data", "{name}-data")),
         agreed=agreed,
+        nats=nats,
     )
 
 
@@ -88,13 +94,21 @@ def _place(number: int, name: str, given: Any) -> BrokerPlace:
     ):
         raise BadChart(f"{key}: a broker has a name of up to 64 letters, digits and any of {NAME_MARKS}.")
     fields = read_mapping(key, given, PLACE_KEYS)
-    if "address" not in fields:
-        raise BadChart(f"{key}.address is missing: say where other brokers reach it, such as {name}.example.org:7400.")
     found = {each: read_address(f"{key}.{each}", value) for each, value in fields.items()}
-    address = found["address"]
+    address = found.get("address")
     return BrokerPlace(
         name, number, address, found.get("listen", address), found.get("clients"), found.get("operations")
     )
+
+
+def _check_addresses(places: tuple[BrokerPlace, ...], nats: NatsSystem | None) -> None:
+    """Brokers that dial each other have addresses."""
+    for place in places:
+        if place.address is None and nats is None:
+            raise BadChart(
+                f"brokers.{place.name}.address is missing: say where other brokers reach it, such as "
+                f"{place.name}.example.org:7400."
+            )
 
 
 def _tls(given: Any, folder: Path) -> TlsFiles | None:
@@ -124,10 +138,13 @@ def _token_digest(name: str, given: Any) -> str:
     return text
 
 
-def _check_exposure(places: tuple[BrokerPlace, ...], tls: TlsFiles | None, said: Any, access: ClientAccess) -> None:
+def _check_exposure(
+    places: tuple[BrokerPlace, ...], tls: TlsFiles | None, said: Any, access: ClientAccess, are_dialled: bool
+) -> None:
     """Nobody talks in the clear to other machines, or lets everybody in, unless the chart says so."""
     for place in places:
-        far = next((each for each in (place.address, place.listen) if not each.is_loopback), None)
+        exposed = (place.address, place.listen) if are_dialled else (place.clients,)
+        far = next((each for each in exposed if each is not None and not each.is_loopback), None)
         if tls is None and said is None and far is not None:
             raise BadChart(
                 f"tls is missing, and {place.name} is reached at {far} from other machines: give authority, "
@@ -142,9 +159,10 @@ def _check_exposure(places: tuple[BrokerPlace, ...], tls: TlsFiles | None, said:
         raise BadChart("clients.authority needs TLS, which the chart does not have: give tls, or tokens for clients.")
 
 
-def _limits(given: Any) -> LinkLimits:
+def _limits(given: Any, nats: NatsSystem | None) -> LinkLimits:
     fields, base = read_mapping("limits", given, LinkLimits._fields), LinkLimits()
-    frame = read_size("limits.frame", fields.get("frame", base.frame), 2**12, 2**28)
+    usual = base.frame if nats is None else NATS_FRAME
+    frame = read_size("limits.frame", fields.get("frame", usual), 2**12, 2**28)
     return LinkLimits(
         frame=frame,
         buffer=read_size("limits.buffer", fields.get("buffer", max(base.buffer, 4 * frame)), 2 * frame, 2**32),

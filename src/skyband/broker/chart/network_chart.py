@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from skyband.broker.chart.field import Address, BadChart
+from skyband.broker.chart.nats_system import NatsSystem
 from skyband.broker.wire.body import FrameFamily
 from skyband.contract import FAMILIES
 from skyband.overlay.broker.options import BrokerOptions
@@ -16,12 +17,12 @@ Ways = Literal["direct", "links"]
 
 
 class BrokerPlace(NamedTuple):
-    """Where a broker is: what others dial, what it listens at, and its ports for clients and for operations."""
+    """Where a broker is: what others dial and what it listens at, if they dial each other, and its other two ports."""
 
     name: str
     number: int
-    address: Address
-    listen: Address
+    address: Address | None
+    listen: Address | None
     clients: Address | None
     operations: Address | None
 
@@ -78,6 +79,7 @@ class NetworkChart(NamedTuple):
     limits: LinkLimits
     data: Path
     agreed: Mapping[str, Any]
+    nats: NatsSystem | None = None
 
     @property
     def digest(self) -> str:

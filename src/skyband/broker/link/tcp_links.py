@@ -64,6 +64,7 @@ class TcpLinks(Links):
         """Listen, and dial those that the chart names earlier."""
         self._listener = listener
         if any(peer > self._place.number for peer in self._peers):
+            assert self._place.listen is not None
             self._listening = bind(self._place.listen, f"The address of {self._place.name}")
             self._spawn(self._accept(self._listening))
         for peer in self._peers:
@@ -153,9 +154,10 @@ class TcpLinks(Links):
             await asyncio.sleep(pause_after(n_failures))
 
     async def _dial(self, peer: int) -> None:
-        place = self._chart.places[peer]
+        address = self._chart.places[peer].address
+        assert address is not None
         try:
-            streams = await dialled(place.address, self._as_client, self._stall)
+            streams = await dialled(address, self._as_client, self._stall)
             try:
                 async with asyncio.timeout(GREETING_SECONDS):
                     await self._meet(streams, peer)
@@ -168,7 +170,7 @@ class TcpLinks(Links):
             self._trouble(peer, self._why(error))
         except Exception:
             # Whatever it is, it must not be the last time that this peer was dialled.
-            logger.exception("%s: no link with %s.", self._place.name, place.name)
+            logger.exception("%s: no link with %s.", self._place.name, self._chart.places[peer].name)
 
     async def _meet(self, streams: Streams, expected: int | None) -> int:
         """Greet; answers with the number of the peer, or raises `LinkRefused`."""

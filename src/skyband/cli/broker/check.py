@@ -34,11 +34,15 @@ def command(output: Output, chart_file: Path, name: str | None) -> None:
         files = chart.files_of(chart.place(name).name)
         if files.tls is not None:
             peer_context(files.tls, True)
+        if chart.nats is not None:
+            from skyband.broker.link.nats.server import connect_options
+
+            connect_options(chart.nats.of(name))
     document = _document(chart)
     if output.as_json:
         output.document(document)
         return
-    said = ("version", "digest", "strategy", "mode", "family", "ways", "tls")
+    said = ("version", "digest", "strategy", "mode", "family", "ways", "transport", "tls")
     output.table(("", ""), [(key, str(document[key])) for key in said])
     headers = ("broker", "address", "clients", "operations", "links")
     rows = [
@@ -56,11 +60,12 @@ def _document(chart: "NetworkChart") -> dict[str, Any]:
         "mode": chart.options.mode,
         "family": chart.options.family,
         "ways": chart.ways,
+        "transport": "tcp" if chart.nats is None else "nats",
         "tls": "off" if chart.tls is None else "on",
         "brokers": [
             {
                 "broker": place.name,
-                "address": str(place.address),
+                "address": place.address and str(place.address),
                 "clients": place.clients and str(place.clients),
                 "operations": place.operations and str(place.operations),
                 "links": [chart.names[other] for other in neighbours[place.number]],
