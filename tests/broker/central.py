@@ -50,7 +50,10 @@ def central_changes(chart: NetworkChart, contents: Contents, until: int) -> dict
     # Between these only members expire, which is told with the time at which it happens.
     times = sorted({*came, *gone, *contents.begins, *contents.ends})
     for at in [each for each in times if 0 < each <= until]:
-        tables = [engine.unsubscribe(contents.ends[at])] if contents.ends.get(at) else []
+        tables = []
+        if contents.ends.get(at):
+            # Subscriptions end at the time of the step before, whether anything else has happened then or not.
+            tables += [engine.advance(at - tick), engine.unsubscribe(contents.ends[at])]
         tables.append(engine.advance(at))
         if gone[at]:
             tables.append(engine.retract(sorted(gone[at], key=lambda id: (contents.retracted[id], id))))

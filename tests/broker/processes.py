@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -45,11 +45,23 @@ def eventually(what: Callable[[], Any], seconds: float = PATIENCE) -> Any:
 
 
 class BrokerProcess:
-    """A broker in a process of its own."""
+    """A broker in a process of its own; `within` is what its command begins with, such as that of a namespace."""
 
-    def __init__(self, chart: Path, name: str) -> None:
+    def __init__(self, chart: Path, name: str, within: Sequence[str] = ()) -> None:
         self.name, self.log = name, chart.with_name(f"{name}.log")
-        command = [sys.executable, "-m", "skyband", "broker", "run", str(chart), "--name", name, "--json", "--verbose"]
+        command = [
+            *within,
+            sys.executable,
+            "-m",
+            "skyband",
+            "broker",
+            "run",
+            str(chart),
+            "--name",
+            name,
+            "--json",
+            "--verbose",
+        ]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         self.told: dict[str, Any] = {}
