@@ -1,9 +1,10 @@
-"""The experiments of the overlay: messages of running brokers, their speed, and the network of the ranges paper."""
+"""The experiments of the overlay: messages of brokers, their speed, brokers as processes, and the network of ranges."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from skyband.bench.experiment import AnyExperiment, Experiment, Size, whole
+from skyband.bench.network import NetworkPlan, network_points, network_rows
 from skyband.bench.overlay_events import SHAPES, event_points, run_events
 from skyband.bench.overlay_ranges import run_network, run_stock_network
 from skyband.bench.overlay_table3 import (
@@ -180,6 +181,27 @@ EXPERIMENTS: tuple[AnyExperiment, ...] = (
             whole_number("events per second", "per_second"),
             share("engines take", "engine_share"),
             whole_number("without engines", "per_second_without_engines"),
+            RATIO,
+        ),
+    ),
+    Experiment(
+        name="network",
+        summary="Brokers as processes, in a chain: from publication to change 1, 2 and 4 hops away, rows and bytes.",
+        scales={
+            "toy": NetworkPlan((1,), ("eager",), 5, 5, 2, 20),
+            "small": NetworkPlan((1, 2, 4), ("eager", "watermark"), 100, 200, 20, 500),
+            "full": NetworkPlan((1, 2, 4), ("eager", "watermark"), 1_000, 1_000, 100, 500),
+        },
+        sweep=network_points,
+        measure=network_rows,
+        columns=(
+            described("what", lambda row: str(row["contest"])),
+            algorithm("over"),
+            shown("p50 ms", "p50_ms"),
+            shown("p99 ms", "p99_ms"),
+            shown("rows per second", "rows_per_s"),
+            shown("bytes per second", "bytes_per_s"),
+            shown("bytes per row", "bytes_per_row"),
             RATIO,
         ),
     ),
