@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from skyband.broker.chart.load import load_chart, make_chart
     from skyband.broker.chart.network_chart import NetworkChart
     from skyband.broker.client.answer import (
+        BrokerPublications,
         BrokerTops,
         ChangesTold,
         DeliveryTold,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         HomeChange,
         HomeTopEntry,
         LapseTold,
+        PublicationRow,
         PublishedRow,
         TopsTold,
     )
@@ -38,12 +40,14 @@ _MODULES = {
     "chart.load": ("load_chart", "make_chart"),
     "chart.network_chart": ("NetworkChart",),
     "client.answer": (
+        "BrokerPublications",
         "BrokerTops",
         "ChangesTold",
         "DeliveryTold",
         "DrainState",
         "HomeChange",
         "LapseTold",
+        "PublicationRow",
         "PublishedRow",
         "HomeTopEntry",
         "TopsTold",
@@ -62,6 +66,7 @@ __all__ = [
     "BadChart",
     "BrokerClient",
     "BrokerProblem",
+    "BrokerPublications",
     "BrokerRefused",
     "BrokerTops",
     "BrokerUnreachable",
@@ -72,6 +77,7 @@ __all__ = [
     "HomeTopEntry",
     "LapseTold",
     "NetworkChart",
+    "PublicationRow",
     "PublishedRow",
     "RunningBroker",
     "TopsTold",

@@ -13,6 +13,22 @@ class PublishedRow(NamedTuple):
     ts: int
 
 
+class PublicationRow(NamedTuple):
+    """A publication of a broker: its number and its time there, and the row that a client has given."""
+
+    number: int
+    ts: int
+    row: dict[str, Any]
+
+
+class BrokerPublications(NamedTuple):
+    """Publications of a broker in their order: `cursor` is that of the next one, and `end` that of the next to come."""
+
+    rows: list[PublicationRow]
+    cursor: str
+    end: str
+
+
 class RowRefused(NamedTuple):
     """A row that was not taken, and why."""
 

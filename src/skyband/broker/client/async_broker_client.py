@@ -15,9 +15,11 @@ from typing import Any, Self
 
 from skyband.broker.chart.field import Address, read_address
 from skyband.broker.client.answer import (
+    BrokerPublications,
     BrokerTops,
     DrainState,
     HomeEvent,
+    PublicationRow,
     PublishedRow,
     RowRefused,
     event_in,
@@ -60,10 +62,20 @@ class AsyncBrokerClient:
             await self._exchange.close()
             self._exchange = None
 
-    async def publish(self, rows: Iterable[Mapping[str, Any]]) -> list[PublishedRow]:
-        """Publish rows in their order; answers when they are durable. `BrokerRefused` has those that were not taken."""
-        done = await self._in_batches("publish", [dict(row) for row in rows])
+    async def publish(self, rows: Iterable[Mapping[str, Any]], key: str | None = None) -> list[PublishedRow]:
+        """Publish rows in their order; answers when they are durable. `BrokerRefused` has those that were not taken.
+
+        With a key of one's own the same rows can be published again, also by another process, and are there once: the
+        broker remembers what it has answered to its last 100,000 rows.
+        """
+        done = await self._in_batches("publish", [dict(row) for row in rows], key)
         return [PublishedRow(each["id"], each["number"], each["ts"]) for each in done]
+
+    async def publications(self, cursor: str | None = None, most: int = 1000) -> BrokerPublications:
+        """What was published at this broker and is durable and kept: from a cursor on, or from the first."""
+        told = await self._ask({"do": "publications", "cursor": cursor, "most": most})
+        rows = [PublicationRow(**row) for row in told["rows"]]
+        return BrokerPublications(rows, told["cursor"], told["end"])
 
     async def subscribe(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Register subscriptions; when this returns they are durable."""
@@ -125,19 +137,19 @@ class AsyncBrokerClient:
             n_failures += 1
             await asyncio.sleep(_pause(n_failures))
 
-    async def _in_batches(self, do: str, what: list[Any]) -> list[dict[str, Any]]:
+    async def _in_batches(self, do: str, what: list[Any], key: str | None = None) -> list[dict[str, Any]]:
         done: list[dict[str, Any]] = []
-        for batch in _batches(what):
-            done += await self._do_rows(do, batch)
+        for number, batch in enumerate(_batches(what)):
+            done += await self._do_rows(do, batch, secrets.token_hex(12) if key is None else f"{key}.{number}")
         refused = [RowRefused(each["id"], each["refused"]) for each in done if "refused" in each]
         if refused:
             more = f" So are {len(refused) - 1} more of {len(done)} rows." if len(refused) > 1 else ""
             raise BrokerRefused(f"Row {refused[0].id!r} is refused: {refused[0].reason}{more}", refused)
         return done
 
-    async def _do_rows(self, do: str, batch: list[Any]) -> list[dict[str, Any]]:
+    async def _do_rows(self, do: str, batch: list[Any], key: str) -> list[dict[str, Any]]:
         """Do something with all rows, those again that the broker could only not take right now."""
-        request = {"do": do, ("rows" if do in ("publish", "subscribe") else "ids"): batch, "key": secrets.token_hex(12)}
+        request = {"do": do, ("rows" if do in ("publish", "subscribe") else "ids"): batch, "key": key}
         deadline, n_failures = self._deadline(), 0
         while True:
             done: list[dict[str, Any]] = (await self._ask(request, deadline))["rows"]

@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from skyband.broker.client.answer import BrokerTops, DrainState, HomeEvent, PublishedRow
+from skyband.broker.client.answer import BrokerPublications, BrokerTops, DrainState, HomeEvent, PublishedRow
 from skyband.broker.client.async_broker_client import AsyncBrokerClient
 from skyband.contract.tops import Id
 
@@ -49,9 +49,16 @@ class BrokerClient:
             self._do(_ended(self._client))
             self._end()
 
-    def publish(self, rows: Iterable[Mapping[str, Any]]) -> list[PublishedRow]:
-        """Publish rows in their order; answers when they are durable. `BrokerRefused` has those that were not taken."""
-        return self._do(self._client.publish(rows))
+    def publish(self, rows: Iterable[Mapping[str, Any]], key: str | None = None) -> list[PublishedRow]:
+        """Publish rows in their order; answers when they are durable. `BrokerRefused` has those that were not taken.
+
+        With a key of one's own the same rows can be published again, also by another process, and are there once.
+        """
+        return self._do(self._client.publish(rows, key))
+
+    def publications(self, cursor: str | None = None, most: int = 1000) -> BrokerPublications:
+        """What was published at this broker and is durable and kept: from a cursor on, or from the first."""
+        return self._do(self._client.publications(cursor, most))
 
     def subscribe(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Register subscriptions; when this returns they are durable."""

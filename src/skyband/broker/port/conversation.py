@@ -11,6 +11,7 @@ from skyband.broker.driver.task import ClientRequest
 from skyband.broker.port.access import is_known
 from skyband.broker.port.following import HomeFollowing
 from skyband.broker.port.line import BadRequest, pack_line, read_ids, read_rows, unpack_line
+from skyband.broker.port.own_publications import publications_of
 from skyband.broker.port.standing import cursor_at, status_of, tops_of
 from skyband.contract import FAMILIES
 from skyband.contract.tops import Id
@@ -41,6 +42,7 @@ class Conversation:
         self._doing: dict[str, Callable[[dict[str, Any]], Awaitable[Answer]]] = {
             "publish": self._publish,
             "retract": self._retract,
+            "publications": self._publications,
             "subscribe": self._subscribe,
             "unsubscribe": self._unsubscribe,
             "subscriptions": self._subscriptions,
@@ -117,6 +119,9 @@ class Conversation:
             {name: row[name] for name in row if name in self._columns} for row in read_rows(request, self._most_row)
         ]
         return {"rows": await self._each(request, [(row["id"], Offered(self._named(row))) for row in rows])}
+
+    async def _publications(self, request: dict[str, Any]) -> Answer:
+        return await publications_of(self._driver, request)
 
     async def _retract(self, request: dict[str, Any]) -> Answer:
         return {"rows": await self._each(request, [(id, Retracted(self._name(id))) for id in read_ids(request)])}

@@ -114,6 +114,12 @@ class Origin:
         """How many publications are kept, or about to be durable."""
         return len(self.own) + len(self._unsynced)
 
+    @property
+    def n_durable(self) -> int:
+        """How many of the first publications are durable, whether they are still kept or not."""
+        waiting = [number for number in self._unsynced if number not in self.own]
+        return min(waiting, default=self.n_published + 1) - 1
+
     def keeps(self, number: int) -> bool:
         """Whether a publication is kept, or about to be durable."""
         return number in self.own or number in self._unsynced
