@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
+from skyband.pipeline.broker import ACCESS
 from skyband.pipeline.config import BadConfiguration, Endpoint
 from skyband.pipeline.options import Option, check_options
 from skyband.pipeline.sink.files import FORMATS, ChangeFiles, read_changes
@@ -89,6 +90,7 @@ SINKS: dict[str, SinkKind] = {
                 "options": Option("further settings of Kafka's clients, by their own names", dict),
             },
         ),
+        SinkKind("broker", "Publications at a broker, with the score as their only coordinate.", ("changes",), ACCESS),
         SinkKind("discard", "Nothing is kept: for measuring everything else.", ("changes", "tops"), {}),
     )
 }
@@ -146,10 +148,17 @@ def _kafka(place: _Place) -> Sink:
     return KafkaSink(place.spark, servers, topic, place.what, place.private, options)
 
 
+def _broker(place: _Place) -> Sink:
+    from skyband.pipeline.sink.broker_sink import BrokerSink
+
+    return BrokerSink(place.endpoint.options, place.private)
+
+
 _MAKERS: dict[str, Callable[[_Place], Sink]] = {
     **dict.fromkeys(FORMATS, _files),
     "log": _log,
     "postgres": _postgres,
     "kafka": _kafka,
+    "broker": _broker,
     "discard": lambda _: Discard(),
 }

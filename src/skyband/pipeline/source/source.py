@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from skyband.pipeline.broker import ACCESS
 from skyband.pipeline.config import BadConfiguration, Endpoint
 from skyband.pipeline.kafka import add_kafka, kafka_jars
 from skyband.pipeline.options import Option, check_options
@@ -84,6 +85,7 @@ SOURCES: dict[str, SourceKind] = {
                 "options": Option("further settings of Kafka's clients, by their own names", dict),
             },
         ),
+        SourceKind("broker", "What is published at one broker of a network: publications only.", ACCESS),
         SourceKind(
             "rate",
             "Made-up rows for trials: so many per second, or so many per micro-batch.",
@@ -119,6 +121,8 @@ def check_source(noun: str, endpoint: Endpoint) -> None:
     if kind is None:
         raise BadConfiguration(f"{noun}: there is no format {endpoint.format!r}; there are {', '.join(SOURCES)}.")
     check_options(noun, endpoint, kind.options)
+    if endpoint.format == "broker" and noun != "publications":
+        raise BadConfiguration(f"{noun}: a broker hands over what is published there, and nothing else.")
     _check_values(noun, endpoint.options)
 
 
@@ -200,6 +204,16 @@ def _kafka(place: _Place) -> DataFrame:
     return _raw(place.noun, origin, read["offset"], functions.coalesce(value, functions.lit("null")), read)
 
 
+def _broker(place: _Place) -> DataFrame:
+    from skyband.pipeline.source.broker_source import NAME, BrokerDataSource
+
+    place.spark.dataSource.register(BrokerDataSource)
+    options = {name: str(value) for name, value in place.endpoint.options.items()}
+    limit = {"maxRows": place.max_rows} if place.stream and place.max_rows else {}
+    read = place.reader(NAME).options(**options, **limit).load()
+    return _raw(place.noun, read["origin"], read["offset"], read["value"], read)
+
+
 def _rate(place: _Place) -> DataFrame:
     from pyspark.sql import functions
 
@@ -229,5 +243,6 @@ _READERS: dict[str, Callable[[_Place], DataFrame]] = {
     **dict.fromkeys(("parquet", "ndjson", "csv"), _files),
     "log": _log,
     "kafka": _kafka,
+    "broker": _broker,
     "rate": _rate,
 }

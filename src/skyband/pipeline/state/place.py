@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 # These say how rows are written and not where, so that they may change while a pipeline goes on.
-HOW = ("compact_every", "options")
+HOW = ("compact_every", "options", "token_file", "authority", "certificate", "seconds")
 # Of the parts of a dsn, those that lead to a table. A password does not, and no name may be made of it.
 LEADING = ("service", "host", "hostaddr", "port", "dbname", "user", "options")
 
