@@ -103,6 +103,11 @@ def test_sites_answer_as_one_engine(strategy: str, tmp_path: Path) -> None:
     play(tmp_path, 1, 3, FEW, strategy)
 
 
+@pytest.mark.changed("src/skyband/broker/", "src/skyband/overlay/", "tests/broker/")
+def test_sixteen_sites_answer_as_one_engine(tmp_path: Path) -> None:
+    play(tmp_path, 5, 3, ALL, "covering")
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("strategy", EXACT)
 def test_sixteen_sites_answer_as_one_engine_for_long(strategy: str, tmp_path: Path) -> None:

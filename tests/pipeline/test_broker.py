@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from skyband.broker import BrokerClient, RunningBroker
-from skyband.pipeline.config import BadConfiguration, Endpoint
+from skyband.pipeline.config import BadConfiguration, Endpoint, make_config
 from skyband.pipeline.sink import Sink, SinkFailed, open_sink
 from skyband.pipeline.source.source import check_source
 from tests.broker.processes import at
@@ -107,6 +107,16 @@ def test_a_broker_hands_over_publications_only() -> None:
         check_source("subscriptions", Endpoint("broker", {"address": "127.0.0.1:1"}))
     with pytest.raises(BadConfiguration, match="needs the option address"):
         check_source("publications", Endpoint("broker", {}))
+
+
+def test_files_are_looked_for_beside_the_configuration(tmp_path: Path) -> None:
+    site = {"format": "broker", "address": "localhost:7500", "token_file": "token", "authority": "authority.pem"}
+    document = {"family": "window", "dims": 1, "publications": site, "subscriptions": {"format": "log", "path": "in"}}
+    options = make_config(document | {"state": "state"}, tmp_path).publications.options
+    assert (options["token_file"], options["authority"]) == (str(tmp_path / "token"), str(tmp_path / "authority.pem"))
+    other = Endpoint("broker", options | {"token_file": "elsewhere", "seconds": 5})
+    assert other.place() == Endpoint("broker", options).place()
+    assert "token" not in other.describe()
 
 
 @pytest.mark.spark

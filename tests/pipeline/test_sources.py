@@ -203,7 +203,7 @@ def test_made_up_rows_come_by_the_second(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("format", "options", "message"),
     [
-        ("avro", {}, "there is no format 'avro'; there are parquet, ndjson, csv, log, kafka, rate."),
+        ("avro", {}, "there is no format 'avro'; there are parquet, ndjson, csv, log, kafka, broker, rate."),
         ("csv", {}, "the format csv needs the option path, the folder that files are put into"),
         ("csv", {"path": "PATH/gone"}, "there is no folder PATH/gone; make it, or correct the path."),
         ("log", {"path": "PATH/gone"}, "there is no folder PATH/gone; make it, or correct the path."),

@@ -22,6 +22,8 @@ from skyband.table.words import Words
 
 IDS = ("text", "integers")
 MOST_ZONES = 1024
+PATHS = ("path", "token_file", "authority", "certificate")
+"""Options of endpoints that are paths; relative ones begin at the folder of the configuration."""
 
 
 class BadConfiguration(ValueError):
@@ -36,7 +38,7 @@ class Endpoint(NamedTuple):
 
     def describe(self) -> str:
         """The endpoint in a few words, for people; what may be secret is left out."""
-        told = [str(self.options[name]) for name in ("path", "topic", "table") if name in self.options]
+        told = [str(self.options[name]) for name in ("path", "topic", "table", "address") if name in self.options]
         return " ".join([self.format, *told])
 
     def place(self) -> str:
@@ -226,8 +228,9 @@ def _endpoint(key: str, given: Any, folder: Path) -> Endpoint:
             f"{key} is a mapping with a format and its options, such as {{format: ndjson, path: in}}."
         )
     options = {str(name): value for name, value in given.items() if name != "format"}
-    if "path" in options:
-        options["path"] = str(folder / _text(f"{key}.path", options["path"]))
+    for name in PATHS:
+        if name in options:
+            options[name] = str(folder / _text(f"{key}.{name}", options[name]))
     return Endpoint(given["format"], options)
 
 

@@ -41,7 +41,9 @@ class RunFacts:
                     self.entered[keys[row[1]]].add(broker)
         by_id = {asked.id: asked for _, asked in self.wanted}
         self.heard = [
-            HeardAway(broker, by_id[id]) for broker, audience in enumerate(world.audiences) for id, _ in audience.heard
+            HeardAway(broker, by_id[id])
+            for broker, audience in enumerate(world.audiences)
+            for id, _ in dict.fromkeys(audience.heard)
         ]
         watches = [getattr(world.broker(broker).strategy, "watch", None) for broker in world.members]
         self.first = [0 if watch is None else watch.keeper.n_first for watch in watches]
