@@ -155,8 +155,9 @@ endef
 
 # --no-deps: the lock names every package. Where one asks for another with an extra (coverage[toml]), an older pip takes the
 # newest release in place of the locked one, and then misses its hash. `pip check` tells whether the lock is complete.
-# Spark is built from its sources, which takes one core as long as all other packages take the other.
-LOCKED := --no-deps --only-binary :all: --no-binary pyspark --require-hashes
+# Spark is built from its sources, which takes one core as long as all other packages take the other. nkeys is small, and
+# there is nothing but sources of it.
+LOCKED := --no-deps --only-binary :all: --no-binary pyspark,nkeys --require-hashes
 $(READY): requirements.lock pyproject.toml
 	@if ! $(WORKS) 2>/dev/null; then $(find_python); \
 	    echo "==> set-up: making .venv with $$("$$python" -V)"; "$$python" -m venv --clear .venv; fi
