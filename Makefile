@@ -74,10 +74,13 @@ warm: $(READY) ## Compile every engine ahead, so that no two tests compile the s
 # Compiled runs count every branch but those of kernels. These, of all tests of engines, take branches of kernels that the
 # tests of kernels do not. What they take of all else is counted with them, and not a second time where they are compiled.
 BY_ENGINES := $(addprefix tests/,contract/test_contract.py covering/test_search.py geotext/test_earth.py \
-    geotext/test_engine.py geotext/test_igpt.py overlay ranges/test_batch.py ranges/test_higher.py ranges/test_server.py \
+    geotext/test_engine.py geotext/test_igpt.py overlay/network ranges/test_batch.py ranges/test_higher.py ranges/test_server.py \
     ranges/test_subscribers.py ranges/test_wire.py ranked/test_cells.py ranked/test_engine.py topk/test_bands.py \
     topk/test_cell_store.py topk/test_delivery_memory.py topk/test_scan.py window/test_geodesic.py window/test_grid_index.py \
     window/test_sparse_index.py)
+# What runs a network again and again until a fault shows takes no branches that other networks do not.
+SEEKING := $(addprefix tests/overlay/test_,count.py kills.py planted.py properties.py retention.py retraction.py strangers.py)
+BY_ENGINES += $(filter-out $(SEEKING),$(wildcard tests/overlay/test_*.py))
 KERNELS := $(wildcard tests/kernels tests/*/kernels)
 
 fast: $(READY) ## Run the tests with compiled kernels, those of benchmarks too, and count branches.

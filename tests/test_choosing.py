@@ -88,7 +88,7 @@ def test_benchmarks_of_a_room_are_tested_where_it_or_they_have_changed() -> None
     assert "src/skyband/topk/kernels/" in places_of_benchmarks("window")
     for path, left in {
         "src/skyband/ranked/tiers.py": [ON_SPARK, NAMED],
-        "src/skyband/kernels/heap.py": [ON_SPARK, NAMED],
+        "src/skyband/kernels/heap.py": [NAMED],
         "src/skyband/bench/runner.py": [NAMED],
         "src/skyband/pipeline/run.py": [RANKED, MUCH],
         "a.lock": [RANKED, MUCH, ON_SPARK],

@@ -1,6 +1,7 @@
 """A broker that has lost its folder, and one whose folder is older than what others know of it."""
 
 import shutil
+import time
 from pathlib import Path
 
 from tests.broker.processes import at, eventually, near
@@ -15,6 +16,8 @@ def test_a_lost_folder_is_begun_anew_and_heard(tmp_path: Path) -> None:
             (before,) = there.publish([at(1, 1, 1)])
             eventually(lambda: [entry.publication for entry in here.top().rows] == [1])
         shutil.rmtree(tmp_path / "oslo-data")
+        # Lives that begin without a journal are numbered by seconds.
+        time.sleep(1.0)
         with running(chart, "oslo") as (oslo,), asking(oslo) as there:
             (after,) = there.publish([at(2, 0, 0)])
             assert after.number > before.number

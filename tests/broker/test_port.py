@@ -79,7 +79,7 @@ def test_rows_that_are_refused_are_named_and_the_others_taken(chart: NetworkChar
         with pytest.raises(BrokerRefused, match="3 numbers where 2 are expected") as refused:
             client.publish([at(1, 0, 0), {"id": 2, "point": [0, 0, 0]}, at(1, 1, 1), at(3, 1, 1)])
         assert [row.id for row in refused.value.rows] == [2, 1]
-        assert "is kept here already" in refused.value.rows[1].reason
+        assert "is live already" in refused.value.rows[1].reason
         client.subscribe([near("s", 0, 0)])
         with pytest.raises(BrokerRefused, match="'s' is already registered"):
             client.subscribe([near("s", 0, 0)])

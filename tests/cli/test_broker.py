@@ -27,7 +27,7 @@ def test_a_broker_is_run_asked_and_stopped(tmp_path: Path) -> None:
         assert "published at" in call("broker", "top", address).stdout
         assert document("broker", "status", address)["home"]["subscriptions"] == 1
         assert "publication-flooding, watermark" in call("broker", "status", address).stdout
-        assert "is kept here already" in failure("broker", "publish", address, "--rows", tmp_path / "rows.jsonl")
+        assert "is live already" in failure("broker", "publish", address, "--rows", tmp_path / "rows.jsonl")
         assert "1 subscriptions were withdrawn" in call("broker", "subscribe", address, "--withdraw", "ann").stdout
         assert document("broker", "drain", address, "--withdraw-all")["is_free"] is False
         assert "ask again" in call("broker", "drain", address).stdout

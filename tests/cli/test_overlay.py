@@ -44,7 +44,7 @@ def test_what_cannot_wait_is_a_sentence() -> None:
 
 def test_twins_are_run_if_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     accused = ["Property 10 (trace): it is another one."]
-    monkeypatch.setattr("skyband.overlay.simulate.run.check_twins", lambda scenario, make: accused)
+    monkeypatch.setattr("skyband.overlay.simulate.run.check_twins", lambda scenario, make, first: accused)
     done = call("overlay", "simulate", "publication-flooding", "--calm", "--json", *SMALL)
     assert done.exit_code == 0
     monkeypatch.setattr("skyband.overlay.simulate.run.shrink", lambda scenario, goes_wrong: scenario)

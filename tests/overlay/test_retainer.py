@@ -6,7 +6,7 @@ import pytest
 
 from skyband.contract.tops import Id
 from skyband.overlay.broker.frame import SUBSCRIBING, Proxy, Publication, Steps
-from skyband.overlay.broker.retainer import Destination, Retainer, admits_now
+from skyband.overlay.broker.retainer import Destination, Retainer, admits_now, admits_since
 from skyband.overlay.broker.step import FOR_EVER, NEVER, gate_at, next_step
 from skyband.overlay.simulate.world import below
 from skyband.table import Settings
@@ -130,3 +130,19 @@ def test_recalls_send_as_many_as_are_asked_for_best_first(burst: Sent) -> None:
     assert burst.let_in == [5, 2, 3]
     burst.retainer.recall(HOME, 7, 9, 1)
     assert burst.let_in == [5, 2, 3, 1, 4]
+
+
+@pytest.mark.parametrize("gate", [5.0, float("inf")])
+def test_clocks_that_are_ahead_lose_nothing(gate: float) -> None:
+    """A home whose clock is ahead begins later than it is here, and publications may come from later than that."""
+    sent: list[int] = []
+    retainer = Retainer(lambda _, publication, __: sent.append(publication.number), lambda: NEVER, True, admits_since)
+    row = {"id": 1, "k": 1, "score": "euclidean", "point": [0.0], "window_us": 50}
+    proxy = Proxy(RoutedPoints(row, Settings()), HOME, 0, ((20, gate),), None, SUBSCRIBING)
+    for number, ts in ((1, 4), (2, 15), (3, -31)):
+        retainer.offer(at(number, 2.0, ts), 10, ELSEWHERE)
+    retainer.put(HOME, proxy, 10)
+    # The third is not live any more when the home begins.
+    assert sent == [1, 2]
+    retainer.offer(at(4, 3.0, 30), 11, ELSEWHERE)
+    assert sent == [1, 2, 4]

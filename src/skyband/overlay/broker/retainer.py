@@ -41,9 +41,10 @@ def admits_since(proxy: Proxy, publication: Publication, now: int) -> bool:
     """Whether a proxy lets a publication in at any time that may matter to a home that is behind.
 
     These are the times after its last step, where the steps of the proxy begin. Gates widen, so that the latest of them
-    at which the publication is live is the one to ask for.
+    at which the publication is live is the one to ask for. Clocks of brokers differ: a home may begin, and a publication
+    be made, when it is not yet that late here.
     """
-    at = relevant_at(proxy, publication, now)
+    at = relevant_at(proxy, publication, max(now, proxy.steps[0][0], publication.ts))
     return at >= publication.ts and at >= proxy.steps[0][0] and _passes(proxy, publication, at)
 
 
@@ -127,6 +128,8 @@ class Retainer:
         self.destinations: dict[int, Destination] = {}
         self.held: dict[Key, HeldBack] = {}
         self._screen, self._places = ProxyScreen(), HeldPlaces[HeldBack]()
+        # The latest of what is held may come from a broker whose clock is ahead.
+        self._latest = NEVER
 
     def destination(self, number: int) -> Destination:
         """A destination, made when it is first asked for."""
@@ -147,6 +150,7 @@ class Retainer:
                 return False
             held = self.held[key] = HeldBack(publication, came_from)
             self._places.add(held)
+            self._latest = max(self._latest, publication.ts)
         for number in self._takers(publication, now):
             if number != came_from:
                 if self.holds:
@@ -227,7 +231,7 @@ class Retainer:
         if not self._screen.has_any:
             return []
         if self._screen.is_worthwhile:
-            near = self._screen.near(publication.spoken.place, now)
+            near = self._screen.near(publication.spoken.place, max(now, publication.ts))
             asked = [(number, near[number]) for number in self.destinations if number in near]
         else:
             asked = [(number, list(each.proxies.values())) for number, each in self.destinations.items()]
@@ -259,7 +263,7 @@ class Retainer:
         """What these proxies let in and has not been sent, in the order in which it came."""
         found: dict[int, HeldBack] = {}
         for proxy in proxies:
-            for row, held in self._places.near(proxy, now):
+            for row, held in self._places.near(proxy, max(now, proxy.steps[0][0], self._latest)):
                 if row not in found and number not in held.sent and self.admits(proxy, held.publication, now):
                     found[row] = held
         return [found[row] for row in sorted(found)]

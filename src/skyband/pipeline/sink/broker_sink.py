@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FILE = "broker.json"
 PUBLISHED = ("enter", "move")
 # The broker says so of an id that it has already, which nobody else gives.
-KEPT_ALREADY = "is kept here already"
+LIVE_ALREADY = "is live already"
 
 
 class BrokerSink:
@@ -67,7 +67,7 @@ class BrokerSink:
         try:
             self._client.publish(rows, key)
         except BrokerRefused as refused:
-            others = [row for row in refused.rows if KEPT_ALREADY not in row.reason]
+            others = [row for row in refused.rows if LIVE_ALREADY not in row.reason]
             if others or not refused.rows:
                 reason = others[0].reason if others else refused
                 raise SinkFailed(

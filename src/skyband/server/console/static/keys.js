@@ -4,7 +4,9 @@ import { html, useEffect, useRef } from "./preact.js";
 import { readAddress, writeAddress } from "./address.js";
 import { SCREENS } from "./screens.js";
 
-let leads = 0;
+const LONG_AGO = -Infinity;
+
+let leads = LONG_AGO;
 
 const typing = (target) => target.matches?.("input, textarea, select, [contenteditable]");
 
@@ -12,7 +14,7 @@ export function takeKey(event, { setHelp, turn }) {
   if (event.key === "Escape") return setHelp(false);
   if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
   const led = performance.now() - leads < 1200;
-  leads = 0;
+  leads = LONG_AGO;
   if (led) {
     const screen = SCREENS.find((one) => one.key === event.key);
     if (screen) writeAddress(screen.name, readAddress().query);
