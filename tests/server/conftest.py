@@ -1,5 +1,6 @@
 """Servers for tests, each in a thread of this process with a folder of its own."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.server.browser import Page, find_chromium, open_browser
 from tests.server.calling import WINDOW, Reply, call
 
 Start = Callable[..., Running]
+DEMO_STREAMS = {"city", "sensors", "stocks", "visitors"}
 
 
 class Shown(NamedTuple):
@@ -45,7 +47,19 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server on which the demo is played: a city, and a small stream for each other family."""
     config = make_server_config({"port": 0, "data": str(tmp_path_factory.mktemp("city"))})
     with Running(config, beside=keep_publishing) as server:
+        wait_for_the_demo(server.address)
         yield server.address
+
+
+def wait_for_the_demo(address: str) -> None:
+    """Wait until every stream of the demo is there and has its subscribers: a page that asks sooner is told 404."""
+    end = time.monotonic() + 120
+    while True:
+        streams = call(address, "GET", "/v1/streams").body["streams"]
+        if {stream["name"] for stream in streams if stream["subscriptions"]} >= DEMO_STREAMS:
+            return
+        assert time.monotonic() < end, f"only {streams} are there"
+        time.sleep(0.05)
 
 
 @pytest.fixture

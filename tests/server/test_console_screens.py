@@ -64,7 +64,7 @@ EMPTY = {
 pytestmark = pytest.mark.jit_only
 
 
-@pytest.mark.few(24)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_screen_shows_what_it_is_for(shown: Shown, view: str, look: str) -> None:

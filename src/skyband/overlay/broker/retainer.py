@@ -41,8 +41,8 @@ def admits_since(proxy: Proxy, publication: Publication, now: int) -> bool:
     """Whether a proxy lets a publication in at any time that may matter to a home that is behind.
 
     These are the times after its last step, where the steps of the proxy begin. Gates widen, so that the latest of them
-    at which the publication is live is the one to ask for. Clocks of brokers differ: a home may begin, and a publication
-    be made, when it is not yet that late here.
+    at which the publication is live is the one to ask for. Clocks of brokers differ: it may not be so late here yet as
+    it is where a home begins, or a publication is made.
     """
     at = relevant_at(proxy, publication, max(now, proxy.steps[0][0], publication.ts))
     return at >= publication.ts and at >= proxy.steps[0][0] and _passes(proxy, publication, at)
