@@ -16,7 +16,7 @@ try:
     import nkeys
     from nats.aio.client import Client
     from nats.aio.msg import Msg
-except ImportError:  # pragma: no cover
+except ImportError:  # pragma: no cover - all extras are there where tests run
     raise BadChart(
         "The transport nats needs the package nats: install it with `pip install 'skyband[broker,nats]'`."
     ) from None
@@ -71,7 +71,7 @@ class NatsServer:
                 max_reconnect_attempts=1,
                 reconnect_time_wait=0,
                 connect_timeout=CONNECT_SECONDS,  # type: ignore[arg-type]  # any number of seconds will do
-                ping_interval=max(self._stall / 3, 0.1),  # type: ignore[arg-type]
+                ping_interval=max(self._stall / 3, 0.1),  # type: ignore[arg-type]  # any number here too
                 pending_size=self._buffer,
                 no_echo=True,
                 **options,
@@ -179,7 +179,7 @@ class _Client(Client):
         if self._reading_task is not None:
             self._reading_task.cancel()
         if self._transport is not None:
-            self._transport.close()  # type: ignore[no-untyped-call]
+            self._transport.close()  # type: ignore[no-untyped-call]  # nats-py has no types here
 
 
 def connect_options(system: NatsSystem) -> dict[str, Any]:
